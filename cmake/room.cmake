@@ -1,0 +1,20 @@
+# convt_room(NAME file.cpp ... ): one room of src/ as an object library of its own, so that tests can link a few rooms.
+# convt_own(TARGET): our warning and sanitizer flags.
+function(convt_own target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+  if(CONVT_JIT_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(CONVT_JIT_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${CONVT_JIT_SANITIZE} -fno-omit-frame-pointer -g)
+    target_link_options(${target} PRIVATE -fsanitize=${CONVT_JIT_SANITIZE})
+  endif()
+endfunction()
+
+function(convt_room name)
+  add_library(convt_${name} OBJECT ${ARGN})
+  target_include_directories(convt_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
+    PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(convt_${name} PRIVATE convt_third_party)
+  convt_own(convt_${name})
+endfunction()

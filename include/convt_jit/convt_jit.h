@@ -1,0 +1,9 @@
+// Everything that an application needs.
+#pragma once
+
+#include "convt_jit/device.h"
+#include "convt_jit/engine.h"
+#include "convt_jit/error.h"
+#include "convt_jit/kernel.h"
+#include "convt_jit/layer.h"
+#include "convt_jit/reference.h"

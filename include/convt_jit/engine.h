@@ -1,0 +1,82 @@
+// Engine: from a layer to a kernel. Thread-safe; several may live in one process and share a disk cache.
+#pragma once
+
+#include "convt_jit/export.h"
+#include "convt_jit/device.h"
+#include "convt_jit/kernel.h"
+#include "convt_jit/layer.h"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convt_jit {
+
+struct EngineOptions {
+    /// Directory of the disk cache. Unset: $CONVT_JIT_CACHE_DIR, else $XDG_CACHE_HOME/convt_jit, else
+    /// ~/.cache/convt_jit. Empty: no disk cache.
+    std::optional<std::string> cache_dir;
+};
+
+struct PrepareOptions {
+    std::optional<Device> device;  ///< unset: Device::best()
+    /// A plan string that replaces the default choice ("direct positions=1x2x64 ..."); see docs/plan.md.
+    std::string plan;
+    /// Skip taps outside the input as the definition does, so that non-finite weights stay exact at the border.
+    bool exact_nonfinite = false;
+};
+
+/// What a plan is made of, without compiling or a device.
+struct Rendered {
+    std::string plan;    ///< plan string
+    std::string source;  ///< one self-contained CUDA source
+    std::string entry;   ///< name of its kernel
+};
+
+class CONVT_JIT_API Engine {
+public:
+    explicit Engine(const EngineOptions& options = {});
+    ~Engine();
+    Engine(Engine&&) noexcept;
+    Engine& operator=(Engine&&) noexcept;
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    /// A kernel for the layer, from memory, from disk or from the compiler. Blocks while compiling; two threads that
+    /// want the same kernel compile it once. The kernel serves every batch size and every input size that it accepts
+    /// at launch; sizes that the layer knows only guide the plan.
+    /// Throws LayerError, UnsupportedError, CompileError, DriverError (also where the calling thread is capturing a
+    /// CUDA graph and something would have to be compiled or loaded), SimulatorError.
+    [[nodiscard]] Kernel prepare(const Layer& layer, const PrepareOptions& options = {});
+
+    /// Compiles for an arch ("sm_90a") into the disk cache without needing a device; returns what was done.
+    [[nodiscard]] KernelInfo compile(const Layer& layer, const std::string& arch, const PrepareOptions& options = {});
+
+    /// Renders for an arch, compiles nothing.
+    [[nodiscard]] static Rendered render(const Layer& layer, const std::string& arch, const PrepareOptions& options = {});
+
+    /// Drops the kernels that this engine keeps in memory (those in use live on). After a device reset.
+    void clear();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// "0.1.0"
+[[nodiscard]] CONVT_JIT_API const char* version() noexcept;
+/// Version of the NVRTC that would compile, "13.0", or "" where none can be opened (`why` is set).
+[[nodiscard]] CONVT_JIT_API std::string nvrtc_version(std::string* why = nullptr);
+
+enum class LogLevel { debug, info, warning, error, off };
+/// Where log lines go instead of stderr. The level starts from $CONVT_JIT_LOG (debug|info|warning|error|off), default
+/// off. A sink may be called from any thread, one call at a time.
+using LogSink = std::function<void(LogLevel, std::string_view)>;
+CONVT_JIT_API void set_log_sink(LogSink sink);
+CONVT_JIT_API void set_log_level(LogLevel level);
+
+}  // namespace convt_jit

@@ -1,0 +1,67 @@
+// Kernel: one compiled and loaded layer, ready to be launched.
+#pragma once
+
+#include "convt_jit/export.h"
+#include "convt_jit/device.h"
+#include "convt_jit/layer.h"
+
+#include <memory>
+#include <string>
+
+namespace convt_jit {
+
+/// Device pointers of one launch (host pointers on the simulator). Contiguous in the layer's layout, aligned to the
+/// element size. Which of them must be set follows from the layer; one that the layer does not use must be null.
+struct Tensors {
+    const void* x = nullptr;         ///< (N, C, *in) or (N, *in, C)
+    const void* w = nullptr;         ///< (C, O/groups, *kernel), whatever the layout
+    const void* bias = nullptr;      ///< (O), the layer's dtype
+    const void* residual = nullptr;  ///< y's shape, dtype and layout; may be y itself
+    const float* scale = nullptr;    ///< (O), f32, with epilogue.affine
+    const float* shift = nullptr;    ///< (O), f32, with epilogue.affine
+    void* y = nullptr;               ///< (N, O, *out) or (N, *out, O)
+};
+
+/// Where a kernel's machine code came from.
+enum class Origin { memory, disk, compiler };
+[[nodiscard]] CONVT_JIT_API const char* to_string(Origin origin) noexcept;
+
+struct KernelInfo {
+    std::string layer;   ///< layer string, without batch and input size
+    std::string family;  ///< "direct"
+    std::string plan;    ///< the whole plan as a string that PrepareOptions::plan takes back
+    std::string arch;    ///< "sm_90a"
+    std::string key;     ///< cache key, hex
+    Origin origin = Origin::compiler;
+    double render_ms = 0, compile_ms = 0, load_ms = 0;  ///< what this prepare spent
+    int registers = 0;                                  ///< per thread; 0 where unknown
+    int spill_bytes = 0;                                ///< local memory per thread
+    int threads = 0;                                    ///< per block
+    std::size_t shared_bytes = 0;                       ///< per block
+};
+
+/// A copyable handle; the loaded module lives as long as one copy or the engine does. launch is thread-safe.
+class CONVT_JIT_API Kernel {
+public:
+    struct Impl;
+
+    Kernel() = default;
+    explicit Kernel(std::shared_ptr<const Impl> impl) noexcept : impl_(std::move(impl)) {}
+    [[nodiscard]] explicit operator bool() const noexcept { return impl_ != nullptr; }
+
+    /// Enqueues y = epilogue(conv_transpose(x, w)) on `stream`. No synchronisation, no allocation; may be captured in
+    /// a CUDA graph. Throws LayerError for a wrong shape or a missing, unwanted or misaligned pointer, DriverError
+    /// where the launch fails or the context that the kernel was loaded into is gone.
+    void launch(const Tensors& tensors, const Shape& shape, StreamHandle stream = nullptr) const;
+
+    [[nodiscard]] const KernelInfo& info() const;
+    [[nodiscard]] const Layer& layer() const;
+    [[nodiscard]] Device device() const;
+    /// The rendered source (made again if the kernel came from the cache).
+    [[nodiscard]] std::string source() const;
+
+private:
+    std::shared_ptr<const Impl> impl_;
+};
+
+}  // namespace convt_jit

@@ -1,0 +1,26 @@
+// Geometry: grid, block and shared memory of one launch. Pure function of layer, plan and shape.
+#pragma once
+
+#include "convt_jit/layer.h"
+#include "plan/plan.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace convt_jit {
+
+struct Geometry {
+    std::uint32_t grid[3] = {1, 1, 1};
+    std::uint32_t threads = 1;
+    std::size_t shared_bytes = 0;
+};
+
+[[nodiscard]] Geometry geometry(const Layer& layer, const Plan& plan, const Shape& shape);
+// Threads and shared memory do not depend on the shape.
+[[nodiscard]] std::uint32_t threads_per_block(const Layer& layer, const Plan& plan);
+[[nodiscard]] std::size_t shared_bytes_per_block(const Layer& layer, const Plan& plan);
+
+// Throws LayerError where a sample of that shape needs 64-bit offsets and the plan has 32-bit ones.
+void check_index_width(const Layer& layer, const Plan& plan, const Shape& shape);
+
+}  // namespace convt_jit

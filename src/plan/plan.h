@@ -1,0 +1,40 @@
+// Plan: how a layer is computed. A plain value: a family, its tile, and options that hold for all families.
+#pragma once
+
+#include "convt_jit/layer.h"
+#include "plan/arch.h"
+#include "plan/direct.h"
+#include "plan/reference.h"
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace convt_jit {
+
+struct Plan {
+    std::variant<DirectTile, ReferenceTile> tile;
+    // Offsets within one sample are 64-bit. Else they are 32-bit, and launches whose samples do not fit are refused.
+    bool index64 = false;
+    // Taps outside the input are skipped, never read as zero and multiplied.
+    bool exact_nonfinite = false;
+    friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+struct PlanOptions {
+    std::string plan;  // forced plan string; empty: the default choice
+    bool exact_nonfinite = false;
+};
+
+// "direct", "reference"
+[[nodiscard]] std::string_view family_name(const Plan& plan);
+// One line, "direct positions=1x2x64 per_thread=4 ... index=32"; parse_plan takes it back.
+[[nodiscard]] std::string to_string(const Plan& plan);
+// Throws LayerError("plan", ...) for unknown families, keys or values.
+[[nodiscard]] Plan parse_plan(std::string_view text);
+
+// The plan for a layer: the forced one if it fits, else the default choice. Throws UnsupportedError where the forced
+// plan cannot serve the layer on the arch (and says why).
+[[nodiscard]] Plan choose(const Layer& layer, const Arch& arch, const PlanOptions& options = {});
+
+}  // namespace convt_jit

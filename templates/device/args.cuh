@@ -1,0 +1,14 @@
+// Args: the one parameter of every kernel. The host includes this file too, so both sides share the layout.
+
+struct ConvtArgs {
+    const void* x;
+    const void* w;
+    const void* bias;
+    const void* residual;
+    const float* scale;
+    const float* shift;
+    void* y;
+    long long batch;
+    long long in[3];   // depth, height, width; missing axes are 1
+    long long out[3];
+};
