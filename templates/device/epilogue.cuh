@@ -15,7 +15,8 @@ struct EpilogueChannel {
 
 __device__ __forceinline__ EpilogueChannel epilogue_channel(const ConvtArgs& args, int channel) {
     EpilogueChannel result;
-    if constexpr (layer::HAS_BIAS) result.bias = to_float(load_global(static_cast<const Element*>(args.bias) + channel));
+    if constexpr (layer::HAS_BIAS)
+        result.bias = to_float(load_global(static_cast<const Element*>(args.bias) + channel));
     if constexpr (layer::AFFINE) {
         result.scale = load_global(args.scale + channel);
         result.shift = load_global(args.shift + channel);

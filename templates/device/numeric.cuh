@@ -33,44 +33,21 @@ struct alignas(sizeof(T) * COUNT) Vector {
     __device__ __forceinline__ const T& operator[](int i) const { return at[i]; }
 };
 
-__device__ __forceinline__ unsigned float_bits(float value) {
-    unsigned bits;
-    __builtin_memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-__device__ __forceinline__ float float_from_bits(unsigned bits) {
-    float value;
-    __builtin_memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 // A product that is rounded by itself, whatever is added to it: the compiler must not fuse it in one place and not in
 // another, or the same value would come out different.
-__device__ __forceinline__ float multiply(float a, float b) {
-#ifdef CONVT_SIM
-    return a * b;
-#else
-    return __fmul_rn(a, b);
-#endif
-}
-__device__ __forceinline__ double multiply(double a, double b) {
-#ifdef CONVT_SIM
-    return a * b;
-#else
-    return __dmul_rn(a, b);
-#endif
-}
+__device__ __forceinline__ float multiply(float a, float b) { return __fmul_rn(a, b); }
+__device__ __forceinline__ double multiply(double a, double b) { return __dmul_rn(a, b); }
 
 __device__ __forceinline__ float to_float(float value) { return value; }
-__device__ __forceinline__ float to_float(bf16_t value) { return float_from_bits(unsigned(value.bits) << 16); }
+__device__ __forceinline__ float to_float(bf16_t value) { return __uint_as_float(unsigned(value.bits) << 16); }
 __device__ __forceinline__ float to_float(f16_t value) {
 #ifdef CONVT_SIM
     const unsigned sign = unsigned(value.bits & 0x8000) << 16;
     const unsigned magnitude = value.bits & 0x7fff;
-    if (magnitude >= 0x7c00) return float_from_bits(sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
-    if (magnitude >= 0x400) return float_from_bits(sign | ((magnitude << 13) + ((127 - 15) << 23)));
+    if (magnitude >= 0x7c00) return __uint_as_float(sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
+    if (magnitude >= 0x400) return __uint_as_float(sign | ((magnitude << 13) + ((127 - 15) << 23)));
     // Subnormal: a multiple of 2^-24, which a float holds exactly.
-    return float_from_bits(sign | float_bits(float(magnitude) * 0x1p-24f));
+    return __uint_as_float(sign | __float_as_uint(float(magnitude) * 0x1p-24f));
 #else
     float result;
     asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
@@ -78,7 +55,8 @@ __device__ __forceinline__ float to_float(f16_t value) {
 #endif
 }
 
-// from_float<T>: rounds to nearest, ties to even; too large becomes infinity; NaN becomes 0x7fff, as the hardware has it.
+// from_float<T>: rounds to nearest, ties to even; too large becomes infinity; NaN becomes 0x7fff, as the hardware has
+// it.
 template <class T>
 __device__ __forceinline__ T from_float(float value);
 
@@ -91,8 +69,8 @@ template <>
 __device__ __forceinline__ f16_t from_float<f16_t>(float value) {
     f16_t result;
 #ifdef CONVT_SIM
-    const unsigned sign = float_bits(value) >> 16 & 0x8000;
-    const unsigned magnitude = float_bits(value) & 0x7fffffff;
+    const unsigned sign = __float_as_uint(value) >> 16 & 0x8000;
+    const unsigned magnitude = __float_as_uint(value) & 0x7fffffff;
     unsigned bits;
     if (magnitude > 0x7f800000) return f16_t{0x7fff};
     if (magnitude >= 0x477ff000) {  // 65520, half way between the largest number and the next power of two
@@ -101,7 +79,7 @@ __device__ __forceinline__ f16_t from_float<f16_t>(float value) {
         bits = (magnitude - ((127 - 15) << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
     } else {
         // A multiple of 2^-24: adding 0.5 makes that the last place of the sum, and the addition rounds as wanted.
-        bits = float_bits(float_from_bits(magnitude) + 0.5f) - 0x3f000000;
+        bits = __float_as_uint(__uint_as_float(magnitude) + 0.5f) - 0x3f000000;
     }
     result.bits = static_cast<unsigned short>(sign | bits);
 #else
@@ -116,7 +94,7 @@ __device__ __forceinline__ bf16_t from_float<bf16_t>(float value) {
 #if !defined(CONVT_SIM) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result.bits) : "f"(value));
 #else
-    const unsigned bits = float_bits(value);
+    const unsigned bits = __float_as_uint(value);
     const bool nan = (bits & 0x7fffffff) > 0x7f800000;
     result.bits = static_cast<unsigned short>(nan ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 #endif
