@@ -9,7 +9,7 @@ extern __shared__ __align__(128) char convt_shared[];
 // Start of the block's dynamic shared memory, aligned to 16 bytes at least.
 __device__ __forceinline__ char* shared_memory() {
 #ifdef CONVT_SIM
-    return sim::shared;
+    return convt_sim::state.shared;
 #else
     return convt_shared;
 #endif
@@ -31,7 +31,7 @@ union Registers {
 template <class T>
 __device__ __forceinline__ T load_global(const T* address) {
 #ifdef CONVT_SIM
-    sim::check_read(address, sizeof(T));
+    convt_sim::check_read(address, sizeof(T));
     return *address;
 #else
     // Not volatile: the data is constant, so the compiler may move, merge and drop these loads.
@@ -59,7 +59,7 @@ __device__ __forceinline__ T load_global(const T* address) {
 template <class T>
 __device__ __forceinline__ T load_global_coherent(const T* address) {
 #ifdef CONVT_SIM
-    sim::check_read(address, sizeof(T));
+    convt_sim::check_read(address, sizeof(T));
     return *address;
 #else
     Registers<T> r;
@@ -87,7 +87,7 @@ __device__ __forceinline__ T load_global_coherent(const T* address) {
 template <class T>
 __device__ __forceinline__ void store_global(T* address, T value) {
 #ifdef CONVT_SIM
-    sim::check_write(address, sizeof(T));
+    convt_sim::check_write(address, sizeof(T));
     *address = value;
 #else
     Registers<T> r;
@@ -134,8 +134,8 @@ template <int BYTES>
 __device__ __forceinline__ void copy_async(void* shared, const void* global, bool inside = true) {
     static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async moves 4, 8 or 16 bytes");
 #if defined(CONVT_SIM)
-    if (inside) sim::check_read(global, BYTES);
-    sim::copy_async(shared, global, BYTES, inside);
+    if (inside) convt_sim::check_read(global, BYTES);
+    convt_sim::copy_async(shared, global, BYTES, inside);
 #elif defined(CONVT_COPY_ASYNC)
     const unsigned target = static_cast<unsigned>(__cvta_generic_to_shared(shared));
     const int bytes = inside ? BYTES : 0;
@@ -155,7 +155,7 @@ __device__ __forceinline__ void copy_async(void* shared, const void* global, boo
 // Ends a group of this thread's copies.
 __device__ __forceinline__ void copy_async_commit() {
 #if defined(CONVT_SIM)
-    sim::copy_async_commit();
+    convt_sim::copy_async_commit();
 #elif defined(CONVT_COPY_ASYNC)
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
@@ -165,7 +165,7 @@ __device__ __forceinline__ void copy_async_commit() {
 template <int NEWEST>
 __device__ __forceinline__ void copy_async_wait() {
 #if defined(CONVT_SIM)
-    sim::copy_async_wait(NEWEST);
+    convt_sim::copy_async_wait(NEWEST);
 #elif defined(CONVT_COPY_ASYNC)
     asm volatile("cp.async.wait_group %0;" ::"n"(NEWEST) : "memory");
 #endif
