@@ -1,1 +1,1 @@
-set(needed_rooms log layer sim)
+set(needed_rooms log sim)
