@@ -56,7 +56,7 @@ void simulate(const Kernel::Impl& kernel, const Tensors& t, const Shape& shape, 
     };
     const std::size_t element = size_of(kernel.layer.dtype);
     sim::LaunchOptions launch;
-    std::copy(std::begin(geometry.grid), std::end(geometry.grid), launch.grid);
+    launch.grid[0] = geometry.grid.x, launch.grid[1] = geometry.grid.y, launch.grid[2] = geometry.grid.z;
     launch.threads = geometry.threads;
     launch.shared_bytes = geometry.shared_bytes;
     launch.ranges = {range(t.x, count.x, element, false, "x"), range(t.w, count.w, element, false, "w"),

@@ -18,12 +18,6 @@ void check_constants(const Layer& layer) {
         if (n > kMax) throw UnsupportedError(fmt::format("{}: no family serves more than {} channels or taps", to_string(layer), kMax));
 }
 
-std::string unsupported(const Layer& layer, const Arch& arch, const Plan& plan) {
-    if (const auto* direct = std::get_if<DirectTile>(&plan.tile)) return direct_unsupported(layer, arch, *direct);
-    const int threads = std::get<ReferenceTile>(plan.tile).threads;
-    return threads >= 1 && threads <= 1024 ? "" : fmt::format("reference has {} threads, allowed: 1 to 1024", threads);
-}
-
 // Whether 32 bits hold every offset: from the sizes that are known, else from the smallest that the layer can have.
 bool wants_index64(const Layer& layer) {
     Shape shape{1, layer.input};
@@ -47,13 +41,15 @@ Plan choose(const Layer& layer, const Arch& arch, const PlanOptions& options) {
     validate(layer);
     check_constants(layer);
     Plan plan;
-    if (const DirectTile standard = direct_default(layer, arch); options.plan.empty())
-        plan.tile = standard;
+    if (options.plan.empty())
+        plan.tile = DirectTile::standard(layer, arch);
     else
-        plan = parse_plan(options.plan, standard);
+        plan = parse_plan(options.plan, layer, arch);
     plan.index64 = plan.index64 || wants_index64(layer);
     plan.exact_nonfinite = plan.exact_nonfinite || options.exact_nonfinite;
-    if (const std::string why = unsupported(layer, arch, plan); !why.empty())
+    const std::string why =
+        std::visit([&](const auto& tile) { return tile.unsupported(layer, arch, plan.exact_nonfinite); }, plan.tile);
+    if (!why.empty())
         throw UnsupportedError(fmt::format("plan \"{}\" cannot serve {}: {}", to_string(plan), to_string(layer), why));
     return plan;
 }

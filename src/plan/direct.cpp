@@ -67,46 +67,52 @@ std::array<int, 3> tile_positions(const Layer& layer, int budget) {
 
 }  // namespace
 
-DirectShared direct_shared(const Layer& layer, const DirectTile& tile) {
+std::size_t DirectTile::shared_bytes(const Layer& layer) const {
     const auto axes = axes_3d(layer);
     std::int64_t window = 1;
     for (std::size_t a = 0; a < 3; ++a)
-        window = saturating_product({window, tile.positions[a] + halo(axes[a]).highest - halo(axes[a]).lowest});
+        window = saturating_product({window, positions[a] + halo(axes[a]).highest - halo(axes[a]).lowest});
     const auto rounded = [](std::int64_t floats) {
         const std::int64_t limit = std::int64_t{1} << 40;  // far beyond any shared memory, far below overflow
         return static_cast<std::size_t>((std::min(floats, limit) + 3) / 4 * 16);
     };
-    const std::int64_t run = saturating_product({tile.positions[2], tile.column_phases});
-    const std::int64_t rows = saturating_product({tile.row_phases, tile.positions[0], tile.positions[1]});
+    const std::int64_t run = saturating_product({positions[2], column_phases});
+    const std::int64_t rows = saturating_product({row_phases, positions[0], positions[1]});
     const std::int64_t pitch = saturating_product({rows, run}) + (layer.layout == Layout::channels_last ? 1 : 0);
-    DirectShared shared;
-    if (tile.stage_input) shared.input = rounded(saturating_product({tile.channel_chunk, window}));
-    if (tile.stage_weights)
-        shared.weights = rounded(saturating_product({tile.channel_chunk, taps(layer), tile.channels()}));
-    shared.outputs = rounded(saturating_product({tile.channels(), pitch}));
-    return shared;
+    std::size_t bytes = rounded(saturating_product({channels(), pitch}));
+    if (stage_input) bytes += rounded(saturating_product({channel_chunk, window}));
+    if (stage_weights) bytes += rounded(saturating_product({channel_chunk, taps(layer), channels()}));
+    return bytes;
 }
 
-std::string direct_unsupported(const Layer& layer, const Arch& arch, const DirectTile& tile) {
+Grid DirectTile::grid(const Layer& layer, const Shape& shape) const {
+    const auto out = sizes_3d(output_size(layer, shape.input));
+    const auto axes = axes_3d(layer);
+    std::int64_t tiles = 1;
+    for (std::size_t a = 0; a < 3; ++a) tiles *= ceil_div(ceil_div(out[a], axes[a].stride), positions[a]);
+    return Grid::clipped(tiles, layer.groups * ceil_div(layer.out_channels_per_group(), channels()), shape.batch);
+}
+
+std::string DirectTile::unsupported(const Layer& layer, const Arch& arch, bool) const {
     if (arch.number < 75) return fmt::format("direct needs sm_75 or newer, not {}", to_string(arch));
-    for (const int n : {tile.positions[0], tile.positions[1], tile.positions[2], tile.positions_per_thread,
-                        tile.channels_per_thread, tile.channel_vectors, tile.row_phases, tile.column_phases,
-                        tile.channel_chunk, tile.partial_sum, tile.unroll})
+    for (const int n : {positions[0], positions[1], positions[2], positions_per_thread,
+                        channels_per_thread, channel_vectors, row_phases, column_phases,
+                        channel_chunk, partial_sum, unroll})
         if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);
-    if (saturating_product({tile.positions[0], tile.positions[1], tile.positions[2]}) > 1 << 16)
+    if (saturating_product({positions[0], positions[1], positions[2]}) > 1 << 16)
         return "a tile has more than 65536 positions";
-    if (tile.block_positions() % tile.positions_per_thread != 0)
-        return fmt::format("{} positions do not divide by {} per thread", tile.block_positions(), tile.positions_per_thread);
-    if (saturating_product({tile.position_threads(), tile.row_phases, tile.column_phases, tile.channel_vectors}) > 1024)
+    if (block_positions() % positions_per_thread != 0)
+        return fmt::format("{} positions do not divide by {} per thread", block_positions(), positions_per_thread);
+    if (saturating_product({position_threads(), row_phases, column_phases, channel_vectors}) > 1024)
         return "a block has more than 1024 threads";
-    if (tile.positions_per_thread * tile.channels_per_thread > kMaxAccumulators)
+    if (positions_per_thread * channels_per_thread > kMaxAccumulators)
         return fmt::format("a thread has more than {} sums", kMaxAccumulators);
-    if (const std::size_t bytes = direct_shared(layer, tile).total(); bytes > shared_limit(arch))
+    if (const std::size_t bytes = shared_bytes(layer); bytes > shared_limit(arch))
         return fmt::format("a block needs {} bytes of shared memory, {} has {}", bytes, to_string(arch), shared_limit(arch));
     return {};
 }
 
-DirectTile direct_default(const Layer& layer, const Arch& arch) {
+DirectTile DirectTile::standard(const Layer& layer, const Arch& arch) {
     DirectTile tile;
     const std::int64_t outputs = layer.out_channels_per_group();
     tile.channels_per_thread = std::min(8, floor_power_of_two(outputs));
@@ -136,13 +142,13 @@ DirectTile direct_default(const Layer& layer, const Arch& arch) {
         tile.stage_input = stage_input;
         for (int chunk = std::min<int>(16, ceil_power_of_two(layer.in_channels_per_group())); chunk >= 1; chunk /= 2) {
             tile.channel_chunk = chunk;
-            if (direct_shared(layer, tile).total() <= kComfortableShared) return tile;
+            if (tile.shared_bytes(layer) <= kComfortableShared) return tile;
         }
         if (tile.stage_weights) {  // a very large kernel: read its weights through the L1 cache instead
             tile.stage_weights = false;
             for (int chunk = 4; chunk >= 1; chunk /= 2) {
                 tile.channel_chunk = chunk;
-                if (direct_shared(layer, tile).total() <= std::min(kComfortableShared, shared_limit(arch))) return tile;
+                if (tile.shared_bytes(layer) <= std::min(kComfortableShared, shared_limit(arch))) return tile;
             }
             tile.stage_weights = true;
         }

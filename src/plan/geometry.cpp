@@ -1,5 +1,7 @@
 #include "plan/geometry.h"
 
+#include "convt_jit/error.h"
+
 #include "plan/volume.h"
 
 #include <fmt/format.h>
@@ -10,49 +12,24 @@
 namespace convt_jit {
 namespace {
 
-constexpr std::int64_t kMaxGridX = (std::int64_t{1} << 31) - 1;
-constexpr std::int64_t kMaxGridYZ = 65535;
 constexpr std::int64_t kMax32 = std::numeric_limits<std::int32_t>::max();
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-std::uint32_t clipped(std::int64_t n, std::int64_t limit) { return static_cast<std::uint32_t>(std::clamp<std::int64_t>(n, 1, limit)); }
-
-void grid(const Layer& layer, const DirectTile& tile, const Shape& shape, Geometry& g) {
-    const auto out = sizes_3d(output_size(layer, shape.input));
-    const auto axes = axes_3d(layer);
-    std::int64_t tiles = 1;
-    for (std::size_t a = 0; a < 3; ++a) tiles *= ceil_div(ceil_div(out[a], axes[a].stride), tile.positions[a]);
-    // The kernel loops over whatever a grid cannot hold.
-    g.grid[0] = clipped(tiles, kMaxGridX);
-    g.grid[1] = clipped(layer.groups * ceil_div(layer.out_channels_per_group(), tile.channels()), kMaxGridYZ);
-    g.grid[2] = clipped(shape.batch, kMaxGridYZ);
-}
-
-void grid(const Layer& layer, const ReferenceTile& tile, const Shape& shape, Geometry& g) {
-    g.grid[0] = clipped(ceil_div(sizes(layer, shape).y, tile.threads), kMaxGridX);
-}
 
 }  // namespace
 
-std::uint32_t threads_per_block(const Layer&, const Plan& plan) {
-    struct Threads {
-        int operator()(const DirectTile& tile) const { return tile.threads(); }
-        int operator()(const ReferenceTile& tile) const { return tile.threads; }
-    };
-    return static_cast<std::uint32_t>(std::visit(Threads{}, plan.tile));
+Geometry geometry(const Layer& layer, const Plan& plan, const Shape& shape) {
+    return std::visit(
+        [&](const auto& tile) {
+            return Geometry{tile.grid(layer, shape), static_cast<std::uint32_t>(tile.threads()), tile.shared_bytes(layer)};
+        },
+        plan.tile);
+}
+
+std::uint32_t threads_per_block(const Plan& plan) {
+    return std::visit([](const auto& tile) { return static_cast<std::uint32_t>(tile.threads()); }, plan.tile);
 }
 
 std::size_t shared_bytes_per_block(const Layer& layer, const Plan& plan) {
-    const auto* direct = std::get_if<DirectTile>(&plan.tile);
-    return direct != nullptr ? direct_shared(layer, *direct).total() : 0;
-}
-
-Geometry geometry(const Layer& layer, const Plan& plan, const Shape& shape) {
-    Geometry g;
-    g.threads = threads_per_block(layer, plan);
-    g.shared_bytes = shared_bytes_per_block(layer, plan);
-    std::visit([&](const auto& tile) { grid(layer, tile, shape, g); }, plan.tile);
-    return g;
+    return std::visit([&](const auto& tile) { return tile.shared_bytes(layer); }, plan.tile);
 }
 
 bool needs_index64(const Layer& layer, const Shape& shape) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "convt_jit/layer.h"
+#include "plan/grid.h"
 #include "plan/plan.h"
 
 #include <cstddef>
@@ -10,14 +11,14 @@
 namespace convt_jit {
 
 struct Geometry {
-    std::uint32_t grid[3] = {1, 1, 1};
+    Grid grid;
     std::uint32_t threads = 1;
     std::size_t shared_bytes = 0;
 };
 
 [[nodiscard]] Geometry geometry(const Layer& layer, const Plan& plan, const Shape& shape);
 // Threads and shared memory do not depend on the shape.
-[[nodiscard]] std::uint32_t threads_per_block(const Layer& layer, const Plan& plan);
+[[nodiscard]] std::uint32_t threads_per_block(const Plan& plan);
 [[nodiscard]] std::size_t shared_bytes_per_block(const Layer& layer, const Plan& plan);
 
 // Whether offsets within one sample of that shape do not provably fit 32 bits.

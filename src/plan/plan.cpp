@@ -1,114 +1,70 @@
 #include "plan/plan.h"
 
+#include "plan/words.h"
+
 #include "convt_jit/error.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <charconv>
-#include <map>
 #include <sstream>
+#include <utility>
 
 namespace convt_jit {
 namespace {
 
-using Words = std::map<std::string, std::string>;
-
-int take_int(Words& words, const std::string& key, int fallback) {
-    const auto found = words.find(key);
-    if (found == words.end()) return fallback;
-    const std::string text = found->second;
-    words.erase(found);
-    int value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || value < 0)
-        throw LayerError("plan." + key, "\"" + text + "\"", "a non-negative integer");
-    return value;
+std::string family_names() {
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+        return fmt::format("{}", fmt::join({std::variant_alternative_t<I, Tile>::kFamily...}, ", "));
+    }(std::make_index_sequence<std::variant_size_v<Tile>>());
 }
 
-std::array<int, 3> take_positions(Words& words, const std::array<int, 3>& fallback) {
-    const auto found = words.find("positions");
-    if (found == words.end()) return fallback;
-    const std::string text = found->second;
-    words.erase(found);
-    std::array<int, 3> values{};
-    const char* at = text.data();
-    const char* const end = at + text.size();
-    for (std::size_t i = 0; i < 3; ++i) {
-        const auto [next, error] = std::from_chars(at, end, values[i]);
-        const bool last = i == 2;
-        if (error != std::errc() || values[i] < 1 || (last ? next != end : next == end || *next != 'x'))
-            throw LayerError("plan.positions", "\"" + text + "\"", "three positive integers as 1x4x32");
-        at = next + (last ? 0 : 1);
+// Tries the families one after the other; true when one of them has that name.
+template <std::size_t I = 0>
+bool read_family(std::string_view family, Words& words, const Layer& layer, const Arch& arch, Tile& tile) {
+    if constexpr (I < std::variant_size_v<Tile>) {
+        using Candidate = std::variant_alternative_t<I, Tile>;
+        if (family != Candidate::kFamily) return read_family<I + 1>(family, words, layer, arch, tile);
+        tile = read_tile(words, Candidate::standard(layer, arch));
+        return true;
     }
-    return values;
+    return false;
 }
-
-bool take_flag(Words& words, const std::string& key, bool fallback) {
-    const int value = take_int(words, key, fallback ? 1 : 0);
-    if (value > 1) throw LayerError("plan." + key, std::to_string(value), "0 or 1");
-    return value == 1;
-}
-
-DirectTile take_direct(Words& words, const DirectTile& standard) {
-    DirectTile tile;
-    tile.positions = take_positions(words, standard.positions);
-    tile.positions_per_thread = take_int(words, "per_thread", standard.positions_per_thread);
-    tile.channels_per_thread = take_int(words, "channels", standard.channels_per_thread);
-    tile.channel_vectors = take_int(words, "vectors", standard.channel_vectors);
-    tile.row_phases = take_int(words, "row_phases", standard.row_phases);
-    tile.column_phases = take_int(words, "column_phases", standard.column_phases);
-    tile.channel_chunk = take_int(words, "chunk", standard.channel_chunk);
-    tile.stage_input = take_flag(words, "stage_input", standard.stage_input);
-    tile.stage_weights = take_flag(words, "stage_weights", standard.stage_weights);
-    tile.partial_sum = take_int(words, "partial", standard.partial_sum);
-    tile.unroll = take_int(words, "unroll", standard.unroll);
-    return tile;
-}
-
-std::string text(const DirectTile& t) {
-    return fmt::format(
-        "direct positions={}x{}x{} per_thread={} channels={} vectors={} row_phases={} column_phases={} chunk={} "
-        "stage_input={:d} stage_weights={:d} partial={} unroll={}",
-        t.positions[0], t.positions[1], t.positions[2], t.positions_per_thread, t.channels_per_thread,
-        t.channel_vectors, t.row_phases, t.column_phases, t.channel_chunk, t.stage_input, t.stage_weights,
-        t.partial_sum, t.unroll);
-}
-std::string text(const ReferenceTile& t) { return fmt::format("reference threads={}", t.threads); }
 
 }  // namespace
 
 std::string_view family_name(const Plan& plan) {
-    return std::holds_alternative<DirectTile>(plan.tile) ? "direct" : "reference";
+    return std::visit([](const auto& tile) { return std::decay_t<decltype(tile)>::kFamily; }, plan.tile);
 }
 
 std::string to_string(const Plan& plan) {
-    return std::visit([](const auto& tile) { return text(tile); }, plan.tile) +
+    return std::visit([](const auto& tile) { return tile_text(tile); }, plan.tile) +
            fmt::format(" index={} exact_nonfinite={:d}", plan.index64 ? 64 : 32, plan.exact_nonfinite);
 }
 
-Plan parse_plan(std::string_view line, const DirectTile& standard) {
-    std::istringstream in{std::string(line)};
+Plan parse_plan(std::string_view text, const Layer& layer, const Arch& arch) {
+    std::istringstream in{std::string(text)};
     std::string family;
     in >> family;
     Words words;
     for (std::string word; in >> word;) {
         const std::size_t equals = word.find('=');
-        if (equals == std::string::npos) throw LayerError("plan", "\"" + word + "\"", "words of the form key=value after the family");
+        if (equals == std::string::npos)
+            throw LayerError("plan", "\"" + word + "\"", "words of the form key=value after the family");
         if (!words.emplace(word.substr(0, equals), word.substr(equals + 1)).second)
             throw LayerError("plan." + word.substr(0, equals), "given twice", "each key once");
     }
     Plan plan;
-    if (family == "direct")
-        plan.tile = take_direct(words, standard);
-    else if (family == "reference")
-        plan.tile = ReferenceTile{take_int(words, "threads", ReferenceTile{}.threads)};
-    else
-        throw LayerError("plan", "\"" + family + "\"", "a family: direct, reference");
-    const int index = take_int(words, "index", 32);
+    if (!read_family(family, words, layer, arch, plan.tile))
+        throw LayerError("plan", "\"" + family + "\"", "a family: " + family_names());
+    int index = 32;
+    if (const auto found = words.extract("index")) words::read("index", found.mapped(), index);
     if (index != 32 && index != 64) throw LayerError("plan.index", std::to_string(index), "32 or 64");
     plan.index64 = index == 64;
-    plan.exact_nonfinite = take_flag(words, "exact_nonfinite", false);
-    if (!words.empty()) throw LayerError("plan", "\"" + words.begin()->first + "\"", "a key of the family (docs/plan.md)");
+    if (const auto found = words.extract("exact_nonfinite"))
+        words::read("exact_nonfinite", found.mapped(), plan.exact_nonfinite);
+    if (!words.empty())
+        throw LayerError("plan", "\"" + words.begin()->first + "\"", "a key of the family (docs/plan.md)");
     return plan;
 }
 

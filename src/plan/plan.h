@@ -12,8 +12,12 @@
 
 namespace convt_jit {
 
+// A family is a tile type with these members: kFamily, fields(), standard(), unsupported(), threads(), shared_bytes(),
+// grid(); and a template families/<kFamily>.cu. This list is the registry.
+using Tile = std::variant<DirectTile, ReferenceTile>;
+
 struct Plan {
-    std::variant<DirectTile, ReferenceTile> tile;
+    Tile tile;
     // Offsets within one sample are 64-bit. Else they are 32-bit, and launches whose samples do not fit are refused.
     bool index64 = false;
     // Taps outside the input are skipped, never read as zero and multiplied.
@@ -30,9 +34,9 @@ struct PlanOptions {
 [[nodiscard]] std::string_view family_name(const Plan& plan);
 // One line, "direct positions=1x2x64 per_thread=4 ... index=32"; parse_plan takes it back.
 [[nodiscard]] std::string to_string(const Plan& plan);
-// Keys of a direct tile that the text leaves out are taken from `standard`.
+// Keys that the text leaves out are taken from the family's standard tile for the layer.
 // Throws LayerError("plan", ...) for unknown families, keys or values.
-[[nodiscard]] Plan parse_plan(std::string_view text, const DirectTile& standard = {});
+[[nodiscard]] Plan parse_plan(std::string_view text, const Layer& layer, const Arch& arch);
 
 // The arch to compile for when a device or user names `arch`: without a suffix that the plan has no use for, so that
 // kernels warmed for sm_90a are found by a device that calls itself sm_90.

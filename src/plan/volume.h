@@ -9,6 +9,8 @@
 
 namespace convt_jit {
 
+[[nodiscard]] constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
+
 struct AxisParameters {
     std::int64_t kernel = 1, stride = 1, dilation = 1, pad = 0;
 };
@@ -36,7 +38,6 @@ struct Halo {
     std::int64_t lowest = 0, highest = 0;
 };
 [[nodiscard]] inline Halo halo(const AxisParameters& axis) {
-    const auto ceil_div = [](std::int64_t a, std::int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); };
     return {ceil_div(axis.pad - (axis.kernel - 1) * axis.dilation, axis.stride), ceil_div(axis.pad, axis.stride)};
 }
 

@@ -3,6 +3,7 @@
 #include "convt_jit/error.h"
 #include "layer/fingerprint.h"
 #include "plan/volume.h"
+#include "plan/words.h"
 #include "render/templates.h"
 
 #include <fmt/format.h>
@@ -35,24 +36,7 @@ std::string phase_list(const AxisPhases& axis) {
     return list;
 }
 
-std::string tile_constants(const DirectTile& t) {
-    return fmt::format(
-        "constexpr int POSITIONS_D = {}, POSITIONS_H = {}, POSITIONS_W = {};\n"
-        "constexpr int POSITIONS_PER_THREAD = {};\n"
-        "constexpr int CHANNELS_PER_THREAD = {};\n"
-        "constexpr int CHANNEL_VECTORS = {};\n"
-        "constexpr int ROW_PHASES = {}, COLUMN_PHASES = {};\n"
-        "constexpr int CHANNEL_CHUNK = {};\n"
-        "constexpr bool STAGE_INPUT = {}, STAGE_WEIGHTS = {};\n"
-        "constexpr int PARTIAL_SUM = {};\n"
-        "constexpr int UNROLL = {};\n",
-        t.positions[0], t.positions[1], t.positions[2], t.positions_per_thread, t.channels_per_thread,
-        t.channel_vectors, t.row_phases, t.column_phases, t.channel_chunk, t.stage_input, t.stage_weights,
-        t.partial_sum, t.unroll);
-}
-std::string tile_constants(const ReferenceTile& t) { return fmt::format("constexpr int THREADS = {};\n", t.threads); }
-
-void put_layer(const Layer& layer, const Plan& plan, data& values) {
+void put_layer(const Layer& layer, data& values) {
     values["in_channels"] = std::to_string(layer.in_channels);
     values["out_channels"] = std::to_string(layer.out_channels);
     values["groups"] = std::to_string(layer.groups);
@@ -117,7 +101,7 @@ std::string render_prologue(const Layer& layer, const Plan& plan, const Arch& ar
     values["arch_string"] = to_string(arch);
     values["arch"] = std::to_string(arch.number);
     values["entry"] = entry_name(layer, plan);
-    put_layer(layer, plan, values);
+    put_layer(layer, values);
     put_epilogue(layer, values);
     const std::int64_t group_weights = layer.in_channels_per_group() * layer.out_channels_per_group() * taps(layer);
     values["index_t"] = plan.index64 ? "long long" : "int";

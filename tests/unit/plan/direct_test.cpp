@@ -32,8 +32,8 @@ TEST(Direct, HasADefaultTileForEveryLayer) {
     for (int i = 0; i < 3000; ++i) {
         const Layer layer = random_layer(random);
         for (const int arch : {75, 80, 89, 90, 100, 120}) {
-            const DirectTile tile = direct_default(layer, {arch, 0});
-            EXPECT_EQ(direct_unsupported(layer, {arch, 0}, tile), "") << to_string(layer) << " on " << arch;
+            const DirectTile tile = DirectTile::standard(layer, {arch, 0});
+            EXPECT_EQ(tile.unsupported(layer, {arch, 0}, false), "") << to_string(layer) << " on " << arch;
             EXPECT_GE(tile.threads(), 1);
             EXPECT_LE(tile.threads(), 512) << to_string(layer);
         }
@@ -41,17 +41,19 @@ TEST(Direct, HasADefaultTileForEveryLayer) {
 }
 
 TEST(Direct, KnownSmallImagesGetSmallTiles) {
-    const DirectTile tile = direct_default(parse_layer("c100 o512 in1x1 k4x4"), {90, 0});
+    const DirectTile tile = DirectTile::standard(parse_layer("c100 o512 in1x1 k4x4"), {90, 0});
     EXPECT_LE(tile.block_positions(), 32) << "a 4x4 output has 16 positions";
 }
 
 TEST(Direct, SharedMemoryCountsWhatIsStaged) {
     const Layer layer = parse_layer("c32 o64 k3x5 s2x3 p1x2 d2x1 g4");
-    DirectTile tile = direct_default(layer, {90, 0});
-    const std::size_t both = direct_shared(layer, tile).total();
+    DirectTile tile = DirectTile::standard(layer, {90, 0});
+    const std::size_t both = tile.shared_bytes(layer);
     tile.stage_input = false;
-    EXPECT_EQ(direct_shared(layer, tile).input, 0u);
-    EXPECT_LT(direct_shared(layer, tile).total(), both);
+    const std::size_t without_input = tile.shared_bytes(layer);
+    EXPECT_LT(without_input, both);
+    tile.stage_weights = false;
+    EXPECT_LT(tile.shared_bytes(layer), without_input);
 }
 
 TEST(Volume, HaloIsThatOfThePhases) {

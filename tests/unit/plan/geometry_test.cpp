@@ -14,16 +14,16 @@ TEST(Geometry, CoversTheOutput) {
     const Plan plan = choose(layer, kHopper, {"direct positions=1x4x32 per_thread=4 channels=4 vectors=2", false});
     const Geometry g = geometry(layer, plan, known_shape(layer));
     // Output 21x201: 11x101 positions, tiles of 4x32; 20 channels in blocks of 8.
-    EXPECT_EQ(g.grid[0], 3u * 4u);
-    EXPECT_EQ(g.grid[1], 3u);
-    EXPECT_EQ(g.grid[2], 3u);
+    EXPECT_EQ(g.grid.x, 3u * 4u);
+    EXPECT_EQ(g.grid.y, 3u);
+    EXPECT_EQ(g.grid.z, 3u);
 }
 
 TEST(Geometry, StaysWithinTheLimitsOfAGrid) {
     const Layer layer = parse_layer("c70000 o70000 g70000 k1");
     const Geometry g = geometry(layer, choose(layer, kHopper), {1 << 20, {1}});
-    EXPECT_LE(g.grid[1], 65535u);
-    EXPECT_LE(g.grid[2], 65535u);
+    EXPECT_LE(g.grid.y, 65535u);
+    EXPECT_LE(g.grid.z, 65535u);
 }
 
 TEST(Geometry, ThirtyTwoBitPlansRefuseWhatTheyCannotIndex) {

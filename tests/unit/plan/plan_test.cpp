@@ -10,14 +10,15 @@ namespace {
 const Arch kHopper{90, 0};
 
 TEST(Plan, TextAndBack) {
-    const Plan plan = choose(parse_layer("c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias"), kHopper);
-    EXPECT_EQ(parse_plan(to_string(plan)), plan);
+    const Layer layer = parse_layer("c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias");
+    const Plan plan = choose(layer, kHopper);
+    EXPECT_EQ(parse_plan(to_string(plan), layer, kHopper), plan);
     Plan changed = plan;
     auto& tile = std::get<DirectTile>(changed.tile);
     tile.positions = {2, 3, 16};
     tile.stage_weights = !tile.stage_weights;
     changed.index64 = changed.exact_nonfinite = true;
-    EXPECT_EQ(parse_plan(to_string(changed)), changed);
+    EXPECT_EQ(parse_plan(to_string(changed), layer, kHopper), changed);
     EXPECT_NE(changed, plan);
 }
 
@@ -32,7 +33,7 @@ TEST(Plan, BareFamilyTakesTheDefaultTile) {
 TEST(Plan, BadTextNamesKeyAndValue) {
     const auto field_of = [](const char* text) -> std::string {
         try {
-            (void)parse_plan(text);
+            (void)parse_plan(text, parse_layer("c8 o8 k3x3"), kHopper);
         } catch (const LayerError& error) {
             return error.field() + "=" + error.value();
         }

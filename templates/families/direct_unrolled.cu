@@ -1,0 +1,630 @@
+// direct_unrolled: transposed convolution on the CUDA cores with all taps unrolled into registers. NC* tensors.
+//
+// Outputs are written o = STRIDE*q + r per axis. A block owns POSITIONS_H x POSITIONS_W positions q of one output depth,
+// all phases of them and BLOCK_CHANNELS output channels of one group. A thread holds ROWS x COLUMNS positions, CHANNELS
+// output channels and all column phases, so that its outputs of a row are one contiguous run. The input tile and the
+// weights come in a ring of STAGES chunks of channels. A warp puts its run of a row into a slab of shared memory and
+// writes it as whole lines; rows that no tap reaches are written first, while the loads fly. Depth taps of a plane only
+// lengthen the loop over chunks.
+
+using index_t = plan::index_t;
+
+// ---------------------------------------------------------------- constants of an axis: which taps feed which phase
+template <int V>
+struct Int {
+    static constexpr int value = V;
+    __host__ __device__ constexpr operator int() const { return V; }
+};
+template <int FIRST, int END, class F>
+__device__ __forceinline__ void static_for(F&& f) {
+    if constexpr (FIRST < END) {
+        f(Int<FIRST>{});
+        static_for<FIRST + 1, END>(f);
+    }
+}
+__host__ __device__ constexpr int modulo(int a, int s) { return ((a % s) + s) % s; }
+__host__ __device__ constexpr int floor_to(int a, int m) { return a - modulo(a, m); }
+__host__ __device__ constexpr int floor_power_of_two(int a) {
+    int p = 1;
+    while (2 * p <= a) p *= 2;
+    return p;
+}
+__host__ __device__ constexpr int gcd(int a, int b) { return b == 0 ? a : gcd(b, a % b); }
+__host__ __device__ constexpr int widest(int n, int most) {  // the largest power of two up to `most` that divides n
+    int v = most;
+    while (n % v != 0) v /= 2;
+    return v;
+}
+
+template <int K, int S, int P, int D>
+struct Axis {
+    __host__ __device__ static constexpr int phase(int k) { return modulo(k * D - P, S); }
+    __host__ __device__ static constexpr int offset(int k) { return (phase(k) + P - k * D) / S; }
+    __host__ __device__ static constexpr int taps(int r) {
+        int n = 0;
+        for (int k = 0; k < K; ++k) n += phase(k) == r;
+        return n;
+    }
+    __host__ __device__ static constexpr bool used(int r) { return taps(r) > 0; }
+    __host__ __device__ static constexpr int rank(int r) {  // among the used phases
+        int n = 0;
+        for (int q = 0; q < r; ++q) n += used(q);
+        return n;
+    }
+    __host__ __device__ static constexpr int used() { return rank(S); }
+    __host__ __device__ static constexpr int low() { return offset(K - 1); }
+    __host__ __device__ static constexpr int high() { return offset(0); }
+    __host__ __device__ static constexpr int low(int r) {
+        int m = 1 << 20;
+        for (int k = 0; k < K; ++k)
+            if (phase(k) == r && offset(k) < m) m = offset(k);
+        return m;
+    }
+    __host__ __device__ static constexpr int high(int r) {
+        int m = -(1 << 20);
+        for (int k = 0; k < K; ++k)
+            if (phase(k) == r && offset(k) > m) m = offset(k);
+        return m;
+    }
+    // Taps sorted by (phase, tap).
+    __host__ __device__ static constexpr int first(int r) {
+        int n = 0;
+        for (int q = 0; q < r; ++q) n += taps(q);
+        return n;
+    }
+    __host__ __device__ static constexpr int sorted(int j) {
+        for (int r = 0; r < S; ++r)
+            for (int k = 0; k < K; ++k)
+                if (phase(k) == r && j-- == 0) return k;
+        return -1;
+    }
+    __host__ __device__ static constexpr int place(int k) {
+        int n = first(phase(k));
+        for (int q = 0; q < k; ++q) n += phase(q) == phase(k);
+        return n;
+    }
+};
+using Vertical = Axis<layer::KERNEL_H, layer::STRIDE_H, layer::PAD_H, layer::DILATION_H>;
+using Horizontal = Axis<layer::KERNEL_W, layer::STRIDE_W, layer::PAD_W, layer::DILATION_W>;
+
+// ---------------------------------------------------------------- constants of the tile
+constexpr int KH = layer::KERNEL_H, KW = layer::KERNEL_W, SH = layer::STRIDE_H, SW = layer::STRIDE_W;
+constexpr int ROWS = plan::ROWS, COLUMNS = plan::COLUMNS, CHANNELS = plan::CHANNELS;
+constexpr int THREADS_X = plan::POSITIONS_W / COLUMNS, THREADS_Y = plan::POSITIONS_H / ROWS;
+constexpr int PLACES = THREADS_X * THREADS_Y;  // threads that differ in position only
+enum RowPhases { TOGETHER, IN_TURN, SIDE_BY_SIDE };
+constexpr bool SPLIT = plan::ROW_PHASES != TOGETHER;
+constexpr int PHASE_THREADS = plan::ROW_PHASES == SIDE_BY_SIDE ? Vertical::used() : 1;
+constexpr int TEAM = PLACES * plan::CHANNEL_THREADS * PHASE_THREADS;  // threads that share one share of the channels
+constexpr int THREADS = TEAM * plan::REDUCTION_THREADS;
+constexpr int WARPS = ceil_div(THREADS, 32);
+constexpr int TURNS = plan::BLOCK_CHANNELS / (CHANNELS * plan::CHANNEL_THREADS);  // channel vectors one after the other
+constexpr int CHANNEL_BLOCKS = ceil_div(layer::OUT_PER_GROUP, plan::BLOCK_CHANNELS);
+
+constexpr int VECTOR = 16 / int(sizeof(Element));  // elements of the widest access
+constexpr int TILE_H = plan::POSITIONS_H + Vertical::high() - Vertical::low();
+constexpr int FIRST_COLUMN = floor_to(Horizontal::low(), VECTOR);  // tiles start where a vector of the image starts
+constexpr int TILE_W = round_up(plan::POSITIONS_W + Horizontal::high() - FIRST_COLUMN, VECTOR);
+constexpr int DEPTH_TAPS = ceil_div(layer::KERNEL_D, layer::TAP_STEP_D);  // of one output depth, at most
+constexpr int DEPTH_CHUNKS = ceil_div(layer::IN_PER_GROUP, plan::CHUNK);
+constexpr int MOST_CHUNKS = DEPTH_TAPS * DEPTH_CHUNKS;
+constexpr int STAGES = plan::STAGES < MOST_CHUNKS ? plan::STAGES : MOST_CHUNKS;
+constexpr bool RESIDENT = STAGES == MOST_CHUNKS;  // every chunk has a stage of its own and serves all turns
+static_assert(RESIDENT || STAGES > 1, "a ring needs two stages");
+static_assert(RESIDENT || TURNS * (plan::ROW_PHASES == IN_TURN ? Vertical::used() : 1) == 1,
+              "a ring passes only once");
+
+// Weights of one input channel and channel vector: taps sorted by row phase, CHANNELS innermost, every row phase that is
+// computed by itself padded to whole 16-byte reads.
+__host__ __device__ constexpr int weight_run(int r) {
+    return SPLIT ? round_up(Vertical::taps(r) * KW * CHANNELS, 4) : r == 0 ? round_up(KH * KW * CHANNELS, 4) : 0;
+}
+__host__ __device__ constexpr int weight_base(int r) {
+    int n = 0;
+    for (int q = 0; q < r; ++q) n += weight_run(q);
+    return n;
+}
+__host__ __device__ constexpr int weight_row(int kh) {  // where tap row kh starts
+    const int r = Vertical::phase(kh);
+    return (SPLIT ? weight_base(r) + (Vertical::place(kh) - Vertical::first(r)) * KW * CHANNELS
+                  : Vertical::place(kh) * KW * CHANNELS);
+}
+constexpr int WEIGHT_PITCH = weight_base(SH);
+constexpr int STAGED_VECTORS = RESIDENT ? plan::BLOCK_CHANNELS / CHANNELS : plan::CHANNEL_THREADS;
+
+constexpr int ROW_SETS = SPLIT ? 1 : Vertical::used(), COLUMN_SETS = Horizontal::used();
+constexpr int SUMS = ROW_SETS * COLUMN_SETS * CHANNELS * ROWS * COLUMNS;
+constexpr int RUN = COLUMNS * SW;  // a thread's contiguous outputs in a row
+constexpr int SLAB = plan::SLABS ? 32 * RUN : 0;
+
+constexpr int INPUT_STAGE = round_up(plan::CHUNK * TILE_H * TILE_W * int(sizeof(Element)), 16);  // bytes
+constexpr int WEIGHT_STAGE = STAGED_VECTORS * plan::CHUNK * WEIGHT_PITCH * 4;
+constexpr int INPUT_BYTES = STAGES * INPUT_STAGE > (plan::REDUCTION_THREADS > 1 ? THREADS * SUMS * 4 : 0)
+                                ? STAGES * INPUT_STAGE
+                                : round_up(THREADS * SUMS * 4, 16);
+
+constexpr float EXACT_ZERO = layer::HAS_BIAS ? -0.0f : 0.0f;  // neutral to every bias, a negative zero included
+
+// ---------------------------------------------------------------- one block's place
+struct Place {
+    const Element* x;     // first channel of the group, the sample
+    const Element* w;     // first weight of the channel block
+    long long y;          // offset of the block's first output channel, at its depth, in y and in the residual
+    int channel;          // of all output channels: first of the block
+    int channels;         // that exist in the block
+    int q_h, q_w;         // first position
+    int taps_d, first_tap_d;
+    index_t first_d;      // input depth of the first depth tap
+    index_t depth, height, width, plane;  // of the input
+    index_t out_height, out_width, out_plane;
+};
+
+template <int V>
+__device__ __forceinline__ void load_shared(float (&values)[V], const float* from) {
+    constexpr int WIDE = widest(V, 4);
+    static_for<0, V / WIDE>([&](auto i) {
+        const Vector<float, WIDE> v = *reinterpret_cast<const Vector<float, WIDE>*>(from + i * WIDE);
+#pragma unroll
+        for (int e = 0; e < WIDE; ++e) values[i * WIDE + e] = v[e];
+    });
+}
+
+// ---------------------------------------------------------------- loads
+// Copies WIDE elements at a time; WIDE divides the image's row, so a vector is inside the image or outside of it.
+template <int WIDE>
+__device__ __forceinline__ void stage_input(const Place& place, Element* staged, index_t d, int first, int channels) {
+    constexpr int VECTORS = TILE_W / WIDE, PIECES = TILE_H * VECTORS;
+    // Threads side by side cover this many channels, and then step over channels without index arithmetic.
+    constexpr int BESIDE = gcd(plan::CHUNK, floor_power_of_two(THREADS / PIECES > 0 ? THREADS / PIECES : 1));
+    const Element* const from = place.x + (index_t(first) * place.depth + d) * place.plane;
+    for (int i = threadIdx.x; i < PIECES * BESIDE; i += THREADS) {
+        const int column = i % VECTORS * WIDE, row = i / VECTORS % TILE_H, c0 = i / PIECES;
+        const int h = place.q_h + Vertical::low() + row, w = place.q_w + FIRST_COLUMN + column;
+        const bool inside = h >= 0 && h < place.height && w >= 0 && w < place.width;
+        const index_t pixel = inside ? index_t(h) * place.width + w : 0;
+#pragma unroll
+        for (int c = c0; c < plan::CHUNK; c += BESIDE) {
+            const bool exists = inside && (layer::IN_PER_GROUP % plan::CHUNK == 0 || c < channels);
+            const Element* const source = exists ? from + c * (place.depth * place.plane) + pixel : place.x;
+            Element* const target = staged + (c * TILE_H + row) * TILE_W + column;
+            if constexpr (WIDE * sizeof(Element) >= 4) {
+                copy_async<int(WIDE * sizeof(Element))>(target, source, exists);
+            } else {
+                *target = exists ? load_global(source) : from_float<Element>(0.0f);
+            }
+        }
+    }
+}
+
+// PyTorch's order becomes [channel vector][input channel][tap, by phase][output channel].
+__device__ __forceinline__ void stage_weights(const Place& place, float* staged, int tap_d, int first, int channels,
+                                              int first_vector) {
+    constexpr int OUTPUTS = STAGED_VECTORS * CHANNELS;
+    static_for<0, KH>([&](auto kh) {
+        for (int i = threadIdx.x; i < plan::CHUNK * OUTPUTS * KW; i += THREADS) {
+            const int kw = i % KW, o = i / KW % OUTPUTS, c = i / (KW * OUTPUTS);
+            const int output = first_vector * CHANNELS + o;
+            const bool exists = c < channels && output < place.channels;
+            const plan::weight_index_t at =
+                ((plan::weight_index_t(first + c) * layer::OUT_PER_GROUP + output) * layer::KERNEL_D + tap_d) * (KH * KW) +
+                int(kh) * KW + kw;
+            float* const target =
+                staged + (o / CHANNELS * plan::CHUNK + c) * WEIGHT_PITCH + weight_row(kh) + kw * CHANNELS + o % CHANNELS;
+            if constexpr (sizeof(Element) == 4)
+                copy_async<4>(target, exists ? place.w + at : place.w, exists);
+            else
+                *target = exists ? to_float(load_global(place.w + at)) : 0.0f;
+        }
+    });
+}
+
+// ---------------------------------------------------------------- products
+// Products of one staged chunk for one channel vector and the row phase RH (all row phases when they are together).
+template <int RH>
+__device__ __forceinline__ void accumulate(const Element* input, const float* weights, int share,
+                                           float (&sums)[ROW_SETS][COLUMN_SETS][CHANNELS][ROWS][COLUMNS]) {
+    constexpr int ROW_LOW = SPLIT ? Vertical::low(RH) : Vertical::low();
+    constexpr int ROW_HIGH = SPLIT ? Vertical::high(RH) : Vertical::high();
+    constexpr int WINDOW_H = ROWS + ROW_HIGH - ROW_LOW, WINDOW_W = COLUMNS + Horizontal::high() - Horizontal::low();
+    constexpr int TAPS = (SPLIT ? Vertical::taps(RH) : KH) * KW, FIRST_TAP = SPLIT ? Vertical::first(RH) * KW : 0;
+    constexpr int FACTORS = TAPS * CHANNELS;
+    constexpr int SKIP = Horizontal::low() - FIRST_COLUMN;  // columns before the first that is needed
+    constexpr int WIDE = widest(COLUMNS, 16 / int(sizeof(Element)) < 4 ? 16 / int(sizeof(Element)) : 4);
+#pragma unroll(plan::UNROLL)
+    for (int c = share; c < plan::CHUNK; c += plan::REDUCTION_THREADS) {
+        float window[WINDOW_H][WINDOW_W];
+#pragma unroll
+        for (int r = 0; r < WINDOW_H; ++r) {
+            const Element* const from = input + (c * TILE_H + r + ROW_LOW - Vertical::low()) * TILE_W;
+            static_for<0, ceil_div(SKIP + WINDOW_W, WIDE)>([&](auto k) {
+                constexpr int B = k * WIDE;
+                if constexpr (B >= SKIP && B + WIDE <= SKIP + WINDOW_W) {
+                    const Vector<Element, WIDE> v = *reinterpret_cast<const Vector<Element, WIDE>*>(from + B);
+#pragma unroll
+                    for (int e = 0; e < WIDE; ++e) window[r][B - SKIP + e] = to_float(v[e]);
+                } else if constexpr (B + WIDE > SKIP) {
+                    static_for<0, WIDE>([&](auto e) {
+                        if constexpr (B + e >= SKIP && B + e < SKIP + WINDOW_W)
+                            window[r][B + e - SKIP] = to_float(from[B + e]);
+                    });
+                }
+            });
+        }
+        const float* const factors = weights + c * WEIGHT_PITCH + (SPLIT ? weight_base(RH) : 0);
+        static_for<0, ceil_div(FACTORS, 4)>([&](auto i) {
+            float four[4];
+            load_shared(four, factors + 4 * i);
+            static_for<0, 4>([&](auto j) {
+                constexpr int E = 4 * i + j;
+                if constexpr (E < FACTORS) {
+                    constexpr int TAP = FIRST_TAP + E / CHANNELS, O = E % CHANNELS;
+                    constexpr int TAP_H = Vertical::sorted(TAP / KW), TAP_W = TAP % KW;
+                    constexpr int A = SPLIT ? 0 : Vertical::rank(Vertical::phase(TAP_H));
+                    constexpr int B = Horizontal::rank(Horizontal::phase(TAP_W));
+                    constexpr int DH = Vertical::offset(TAP_H) - ROW_LOW, DW = Horizontal::offset(TAP_W) - Horizontal::low();
+#pragma unroll
+                    for (int r = 0; r < ROWS; ++r)
+#pragma unroll
+                        for (int w = 0; w < COLUMNS; ++w)
+                            sums[A][B][O][r][w] = fmaf(window[r + DH][w + DW], four[j], sums[A][B][O][r][w]);
+                }
+            });
+        });
+    }
+}
+
+// ---------------------------------------------------------------- stores
+template <int WIDE>
+__device__ __forceinline__ void store_finished(const ConvtArgs& args, long long at, const float* sums,
+                                               const EpilogueChannel& channel) {
+    Vector<Element, WIDE> out;
+    Vector<Element, WIDE> residual;
+    if constexpr (layer::RESIDUAL)
+        residual = load_global_coherent(reinterpret_cast<const Vector<Element, WIDE>*>(
+            static_cast<const Element*>(args.residual) + at));
+#pragma unroll
+    for (int e = 0; e < WIDE; ++e)
+        out[e] = from_float<Element>(epilogue(sums[e], channel, layer::RESIDUAL ? to_float(residual[e]) : 0.0f));
+    store_global(reinterpret_cast<Vector<Element, WIDE>*>(static_cast<Element*>(args.y) + at), out);
+}
+
+// A row of outputs that no tap reaches, from its column `from`, by one warp.
+template <int WIDE>
+__device__ __forceinline__ void store_bias(const ConvtArgs& args, long long row, int columns, int lane,
+                                           const EpilogueChannel& channel) {
+    float nothing[WIDE];
+#pragma unroll
+    for (int e = 0; e < WIDE; ++e) nothing[e] = EXACT_ZERO;
+    for (int c = lane * WIDE; c < columns; c += 32 * WIDE) store_finished<WIDE>(args, row + c, nothing, channel);
+}
+
+template <int WIDE>
+__device__ __forceinline__ void store_bias_rows(const ConvtArgs& args, const Place& place, bool all_rows) {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const index_t first_column = index_t(place.q_w) * SW;
+    const int columns = int(min(index_t(plan::POSITIONS_W * SW), place.out_width - first_column));
+    static_for<0, SH>([&](auto rh) {
+        if (Vertical::used(rh) && !all_rows) return;
+        for (int i = warp; i < plan::POSITIONS_H * plan::BLOCK_CHANNELS; i += WARPS) {
+            const int q = i % plan::POSITIONS_H, o = i / plan::POSITIONS_H;
+            const index_t h = index_t(place.q_h + q) * SH + int(rh);
+            if (h < place.out_height && o < place.channels)
+                store_bias<WIDE>(args, place.y + o * place.out_plane + h * place.out_width + first_column, columns, lane,
+                                 epilogue_channel(args, place.channel + o));
+        }
+    });
+}
+
+// Which of a thread's positions are reached by taps inside the image: bit (phase rank * COUNT + position).
+template <class A, int S, int COUNT>
+__device__ __forceinline__ unsigned reached(int q, index_t size) {
+    unsigned bits = 0;
+    static_for<0, S>([&](auto r) {
+        if constexpr (A::used(r)) {
+            const bool inner = q + A::low(r) >= 0 && q + COUNT - 1 + A::high(r) < size;
+#pragma unroll
+            for (int v = 0; v < COUNT; ++v) {
+                bool any = inner;
+                if (!inner)
+                    static_for<0, A::taps(r)>([&](auto j) {
+                        constexpr int K = A::sorted(A::first(r) + j);
+                        any = any || (q + v + A::offset(K) >= 0 && q + v + A::offset(K) < size);
+                    });
+                bits |= unsigned(any) << (A::rank(r) * COUNT + v);
+            }
+        }
+    });
+    return bits;
+}
+static_assert(COLUMN_SETS * COLUMNS <= 32 && Vertical::used() * ROWS <= 32, "reached() has 32 bits");
+
+// The runs of a warp's 32 threads, as they lie in its slab, leave as whole lines.
+template <int WIDE>
+__device__ __forceinline__ void store_slab(const ConvtArgs& args, const Place& place, const float* slab, int row_in_thread,
+                                           int rh, long long channel_offset, const EpilogueChannel& channel) {
+    const int lane = threadIdx.x % 32;
+    const int first = (threadIdx.x - lane) % PLACES;  // the place of lane 0
+#pragma unroll
+    for (int i = 0; i < SLAB; i += 32 * WIDE) {
+        const int e = i + lane * WIDE;
+        if (i + 32 * WIDE > SLAB && e >= SLAB) break;
+        const int at = first + e / RUN;
+        const index_t h = index_t(place.q_h + at / THREADS_X % THREADS_Y * ROWS + row_in_thread) * SH + rh;
+        const index_t w = index_t(place.q_w + at % THREADS_X * COLUMNS) * SW + e % RUN;
+        if (h < place.out_height && w < place.out_width)
+            store_finished<WIDE>(args, channel_offset + h * place.out_width + w, slab + e, channel);
+    }
+}
+
+template <int WIDE>
+__device__ __forceinline__ void store_run(const ConvtArgs& args, const Place& place, const float (&run)[RUN], index_t h,
+                                          index_t w, long long channel_offset, const EpilogueChannel& channel) {
+    constexpr int V = widest(RUN, WIDE);
+    if (h >= place.out_height) return;
+#pragma unroll
+    for (int i = 0; i < RUN; i += V)
+        if (w + i < place.out_width)
+            store_finished<V>(args, channel_offset + h * place.out_width + w + i, run + i, channel);
+}
+
+// Calls f with the widest store that the rows of this launch allow.
+template <class F>
+__device__ __forceinline__ void with_width(int width, F&& f) {
+    if constexpr (VECTOR == 8)
+        if (width == 8) return f(Int<8>{});
+    if (width >= 4) return f(Int<4>{});
+    if (width == 2) return f(Int<2>{});
+    f(Int<1>{});
+}
+
+__device__ __forceinline__ int widest_access(index_t row, const void* a, const void* b, const void* c) {
+    const unsigned long long bits = (unsigned long long)(row * index_t(sizeof(Element))) | (unsigned long long)a |
+                                    (unsigned long long)b | (unsigned long long)c;
+    if (bits % 16 == 0) return VECTOR;
+    if (VECTOR == 8 && bits % 8 == 0) return 4;
+    if (bits % (2 * sizeof(Element)) == 0) return 2;
+    return 1;
+}
+
+// ---------------------------------------------------------------- one block
+__device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place& place, int load_width, int store_width) {
+    char* const shared = shared_memory();
+    float* const weight_ring = reinterpret_cast<float*>(shared + INPUT_BYTES);
+    float* const slabs = weight_ring + STAGES * WEIGHT_STAGE / 4;
+
+    const int thread = threadIdx.x;
+    const int tx = thread % THREADS_X, ty = thread / THREADS_X % THREADS_Y;
+    const int vector = thread / PLACES % plan::CHANNEL_THREADS;
+    const int row_set = thread / (PLACES * plan::CHANNEL_THREADS) % PHASE_THREADS;
+    const int share = plan::REDUCTION_THREADS > 1 ? thread / TEAM : 0;
+    const int chunks = place.taps_d * DEPTH_CHUNKS;
+
+    const auto input_stage = [&](int chunk) { return reinterpret_cast<Element*>(shared + chunk % STAGES * INPUT_STAGE); };
+    const auto weight_stage = [&](int chunk) { return weight_ring + chunk % STAGES * (WEIGHT_STAGE / 4); };
+    const auto load_chunk = [&](int chunk) {
+        const int tap = chunk / DEPTH_CHUNKS, first = chunk % DEPTH_CHUNKS * plan::CHUNK;
+        const int channels = min(plan::CHUNK, layer::IN_PER_GROUP - first);
+        const index_t d = place.first_d - tap * layer::OFFSET_STEP_D;
+        if (load_width == VECTOR)
+            stage_input<VECTOR>(place, input_stage(chunk), d, first, channels);
+        else if (VECTOR == 8 && load_width >= 2)
+            stage_input<VECTOR == 8 ? 2 : 1>(place, input_stage(chunk), d, first, channels);
+        else
+            stage_input<1>(place, input_stage(chunk), d, first, channels);
+        stage_weights(place, weight_stage(chunk), place.first_tap_d + tap * layer::TAP_STEP_D, first, channels, 0);
+    };
+
+    __syncthreads();  // the block before has left the shared memory
+#pragma unroll
+    for (int s = 0; s < STAGES; ++s)
+        if (RESIDENT || s < STAGES - 1) {
+            if (s < chunks) load_chunk(s);
+            copy_async_commit();
+        }
+    if (Vertical::used() < SH || chunks == 0)
+        with_width(store_width, [&](auto wide) { store_bias_rows<wide>(args, place, chunks == 0); });
+    if (chunks == 0) return;
+
+    const int q_h = place.q_h + ty * ROWS, q_w = place.q_w + tx * COLUMNS;
+    const unsigned reached_h = reached<Vertical, SH, ROWS>(q_h, place.height);
+    const unsigned reached_w = reached<Horizontal, SW, COLUMNS>(q_w, place.width);
+
+#pragma unroll 1
+    for (int turn = 0; turn < TURNS; ++turn) {
+        const int my_vector = vector + turn * plan::CHANNEL_THREADS;
+        static_for<0, (plan::ROW_PHASES == IN_TURN ? SH : 1)>([&](auto item) {
+            if constexpr (plan::ROW_PHASES != IN_TURN || Vertical::used(item)) {
+                constexpr bool FIRST = plan::ROW_PHASES != IN_TURN || Vertical::rank(item) == 0;
+                const auto with_row_phase = [&](auto&& f) {  // this thread's row phase as a constant
+                    if constexpr (plan::ROW_PHASES == SIDE_BY_SIDE)
+                        static_for<0, SH>([&](auto rh) {
+                            if constexpr (Vertical::used(rh))
+                                if (row_set == Vertical::rank(rh)) f(rh);
+                        });
+                    else
+                        f(item);
+                };
+                float sums[ROW_SETS][COLUMN_SETS][CHANNELS][ROWS][COLUMNS] = {};
+                float total[plan::JOIN > 0 ? SUMS : 1] = {};
+                const auto join = [&] {
+                    float* const flat = &sums[0][0][0][0][0];
+#pragma unroll
+                    for (int i = 0; i < SUMS; ++i) {
+                        total[plan::JOIN > 0 ? i : 0] += flat[i];
+                        flat[i] = 0.0f;
+                    }
+                };
+
+#pragma unroll 1
+                for (int chunk = 0; chunk < chunks; ++chunk) {
+                    if constexpr (RESIDENT) {
+                        if (FIRST && turn == 0) {
+                            // Group s holds chunk s: later groups may still fly.
+                            static_for<0, STAGES>([&](auto newest) {
+                                if (STAGES - 1 - chunk == newest) copy_async_wait<newest>();
+                            });
+                            __syncthreads();
+                        }
+                    } else {
+                        copy_async_wait<STAGES - 2>();
+                        __syncthreads();
+                        if (chunk + STAGES - 1 < chunks) load_chunk(chunk + STAGES - 1);
+                        copy_async_commit();
+                    }
+                    with_row_phase([&](auto rh) {
+                        accumulate<rh>(input_stage(chunk) + ty * ROWS * TILE_W + tx * COLUMNS,
+                                       weight_stage(chunk) + my_vector * plan::CHUNK * WEIGHT_PITCH, share, sums);
+                    });
+                    if constexpr (plan::JOIN > 0)
+                        if ((chunk + 1) % plan::JOIN == 0) join();
+                }
+                if constexpr (plan::JOIN > 0) {
+                    join();
+                    float* const flat = &sums[0][0][0][0][0];
+#pragma unroll
+                    for (int i = 0; i < SUMS; ++i) flat[i] = total[i];
+                }
+
+                if constexpr (plan::REDUCTION_THREADS > 1) {  // add the shares: share t finishes every t-th run
+                    constexpr int PER = COLUMN_SETS * COLUMNS;
+                    float* const exchange = reinterpret_cast<float*>(shared) + thread % TEAM;
+                    copy_async_wait<0>();
+                    __syncthreads();
+                    static_for<0, ROW_SETS * CHANNELS * ROWS>([&](auto id) {
+                        constexpr int A = id / (CHANNELS * ROWS), O = id / ROWS % CHANNELS, R = id % ROWS;
+                        if (id % plan::REDUCTION_THREADS != share)
+#pragma unroll
+                            for (int k = 0; k < PER; ++k)
+                                exchange[((id * PER + k) * plan::REDUCTION_THREADS + share) * TEAM] =
+                                    sums[A][k / COLUMNS][O][R][k % COLUMNS];
+                    });
+                    __syncthreads();
+                    static_for<0, ROW_SETS * CHANNELS * ROWS>([&](auto id) {
+                        constexpr int A = id / (CHANNELS * ROWS), O = id / ROWS % CHANNELS, R = id % ROWS;
+                        if (id % plan::REDUCTION_THREADS == share)
+#pragma unroll
+                            for (int s = 1; s < plan::REDUCTION_THREADS; ++s)
+#pragma unroll
+                                for (int k = 0; k < PER; ++k)
+                                    sums[A][k / COLUMNS][O][R][k % COLUMNS] +=
+                                        exchange[((id * PER + k) * plan::REDUCTION_THREADS +
+                                                  (share + s) % plan::REDUCTION_THREADS) *
+                                                 TEAM];
+                    });
+                }
+
+                // For every channel, row phase and row of positions one run of COLUMNS*SW outputs.
+                with_row_phase([&](auto phase) {
+#pragma unroll
+                    for (int o = 0; o < CHANNELS; ++o) {
+                        const int output = my_vector * CHANNELS + o;
+                        const bool exists = output < place.channels;
+                        const EpilogueChannel channel =
+                            epilogue_channel(args, exists ? place.channel + output : place.channel);
+                        const long long offset = place.y + output * place.out_plane;
+                        static_for<0, SH>([&](auto rh) {
+                            if constexpr (Vertical::used(rh) && (!SPLIT || int(rh) == int(phase))) {
+                                constexpr int A = SPLIT ? 0 : Vertical::rank(rh);
+#pragma unroll
+                                for (int r = 0; r < ROWS; ++r) {
+                                    if (plan::REDUCTION_THREADS > 1 &&
+                                        ((A * CHANNELS + o) * ROWS + r) % plan::REDUCTION_THREADS != share)
+                                        continue;
+                                    const bool row_reached = reached_h >> (Vertical::rank(rh) * ROWS + r) & 1;
+                                    float run[RUN];
+                                    static_for<0, SW>([&](auto rw) {
+#pragma unroll
+                                        for (int w = 0; w < COLUMNS; ++w) {
+                                            if constexpr (Horizontal::used(rw)) {
+                                                const bool any =
+                                                    row_reached && (reached_w >> (Horizontal::rank(rw) * COLUMNS + w) & 1);
+                                                run[w * SW + rw] =
+                                                    any ? sums[A][Horizontal::rank(rw)][o][r][w] : EXACT_ZERO;
+                                            } else {
+                                                run[w * SW + rw] = EXACT_ZERO;
+                                            }
+                                        }
+                                    });
+                                    if constexpr (plan::SLABS) {
+                                        float* const slab = slabs + thread / 32 * SLAB;
+                                        constexpr int V = widest(RUN, 4);
+                                        __syncwarp();
+#pragma unroll
+                                        for (int i = 0; i < RUN; i += V) {
+                                            Vector<float, V> v;
+#pragma unroll
+                                            for (int e = 0; e < V; ++e) v[e] = run[i + e];
+                                            *reinterpret_cast<Vector<float, V>*>(slab + thread % 32 * RUN + i) = v;
+                                        }
+                                        __syncwarp();
+                                        if (exists)
+                                            with_width(store_width, [&](auto wide) {
+                                                store_slab<wide>(args, place, slab, r, rh, offset, channel);
+                                            });
+                                    } else if (exists) {
+                                        with_width(store_width, [&](auto wide) {
+                                            store_run<wide>(args, place, run, index_t(q_h + r) * SH + int(rh),
+                                                            index_t(q_w) * SW, offset, channel);
+                                        });
+                                    }
+                                }
+                            }
+                        });
+                    }
+                });
+            }
+        });
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
+    CONVT_ENTRY(const __grid_constant__ ConvtArgs args) {
+    Place place;
+    place.depth = index_t(args.in[0]), place.height = index_t(args.in[1]), place.width = index_t(args.in[2]);
+    place.plane = place.height * place.width;
+    place.out_height = index_t(args.out[1]), place.out_width = index_t(args.out[2]);
+    const index_t out_depth = index_t(args.out[0]);
+    place.out_plane = out_depth * place.out_height * place.out_width;
+    const index_t tiles_w = ceil_div(ceil_div(place.out_width, index_t(SW)), index_t(plan::POSITIONS_W));
+    const index_t tiles_h = ceil_div(ceil_div(place.out_height, index_t(SH)), index_t(plan::POSITIONS_H));
+    constexpr int BLOCKS = layer::GROUPS * CHANNEL_BLOCKS;
+    const long long in_sample = (long long)place.depth * place.plane * layer::IN_CHANNELS;
+    const long long out_sample = (long long)place.out_plane * layer::OUT_CHANNELS;
+    const int load_width = widest_access(place.width, args.x, args.x, args.x);
+    const int store_width = widest_access(place.out_width, args.y, layer::RESIDUAL ? args.residual : args.y, args.y);
+
+    const long long total = args.batch * out_depth * tiles_h * tiles_w * BLOCKS;
+    for (long long block = blockIdx.x; block < total; block += gridDim.x) {
+        const long long sample_blocks = (long long)out_depth * tiles_h * tiles_w * BLOCKS;
+        const long long n = total == sample_blocks ? 0 : block / sample_blocks;
+        index_t t = index_t(block - n * sample_blocks);
+        int channel_block;
+        if constexpr (plan::CHANNELS_FIRST) {  // blocks that read the same input tile run side by side
+            channel_block = int(t % BLOCKS), t /= BLOCKS;
+        } else {
+            const index_t tiles = tiles_h * tiles_w * out_depth;
+            channel_block = int(t / tiles), t %= tiles;
+        }
+        place.q_w = int(t % tiles_w) * plan::POSITIONS_W, t /= tiles_w;
+        place.q_h = int(t % tiles_h) * plan::POSITIONS_H, t /= tiles_h;
+        const index_t d = t;
+        const int group = channel_block / CHANNEL_BLOCKS, first = channel_block % CHANNEL_BLOCKS * plan::BLOCK_CHANNELS;
+        place.channel = group * layer::OUT_PER_GROUP + first;
+        place.channels = min(plan::BLOCK_CHANNELS, layer::OUT_PER_GROUP - first);
+        place.x = static_cast<const Element*>(args.x) + n * in_sample +
+                  (long long)group * layer::IN_PER_GROUP * place.depth * place.plane;
+        place.w = static_cast<const Element*>(args.w) +
+                  ((long long)group * layer::IN_PER_GROUP * layer::OUT_PER_GROUP + first) * (layer::KERNEL_D * KH * KW);
+        place.y = n * out_sample + place.channel * (long long)place.out_plane + d * place.out_height * place.out_width;
+
+        // Depth taps of this plane that fall into the image.
+        const Phase phase = PHASES_D[d % layer::STRIDE_D];
+        const index_t highest = d / layer::STRIDE_D + phase.first_offset;
+        place.first_tap_d = phase.first_tap, place.taps_d = phase.taps, place.first_d = highest;
+        while (place.taps_d > 0 && place.first_d >= place.depth) {
+            place.first_d -= layer::OFFSET_STEP_D, place.first_tap_d += layer::TAP_STEP_D, --place.taps_d;
+        }
+        while (place.taps_d > 0 && place.first_d - (place.taps_d - 1) * layer::OFFSET_STEP_D < 0) --place.taps_d;
+        compute_block(args, place, load_width, store_width);
+    }
+}
