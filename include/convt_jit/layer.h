@@ -38,7 +38,9 @@ public:
     [[nodiscard]] std::int64_t& operator[](int axis) noexcept { return values_[static_cast<std::size_t>(axis)]; }
     [[nodiscard]] const std::int64_t* begin() const noexcept { return values_.data(); }
     [[nodiscard]] const std::int64_t* end() const noexcept { return values_.data() + rank_; }
-    friend bool operator==(const Dims& a, const Dims& b) noexcept { return a.rank_ == b.rank_ && a.values_ == b.values_; }
+    friend bool operator==(const Dims& a, const Dims& b) noexcept {
+        return a.rank_ == b.rank_ && a.values_ == b.values_;
+    }
     friend bool operator!=(const Dims& a, const Dims& b) noexcept { return !(a == b); }
 
 private:
@@ -64,14 +66,16 @@ enum class Activation { none, relu, leaky_relu, gelu, tanh, sigmoid, silu, hards
 /// Steps that are off are not compiled in. GELU is the exact one, 0.5*v*(1 + erf(v/sqrt(2))) (Hendrycks & Gimpel 2016).
 struct Epilogue {
     Activation activation = Activation::none;
-    float negative_slope = 0.01f;                   ///< of leaky_relu
-    std::optional<float> scale;                     ///< one factor for all elements
-    bool affine = false;                            ///< per-channel scale and shift (f32 vectors of out_channels)
-    bool residual = false;                          ///< a tensor of y's shape, dtype and layout is added
-    std::optional<std::array<float, 2>> clamp;      ///< {low, high}; NaN stays NaN
+    float negative_slope = 0.01f;               ///< of leaky_relu
+    std::optional<float> scale;                 ///< one factor for all elements
+    bool affine = false;                        ///< per-channel scale and shift (f32 vectors of out_channels)
+    bool residual = false;                      ///< a tensor of y's shape, dtype and layout is added
+    std::optional<std::array<float, 2>> clamp;  ///< {low, high}; NaN stays NaN
 
+    /// The slope counts only where the activation uses it.
     friend bool operator==(const Epilogue& a, const Epilogue& b) noexcept {
-        return a.activation == b.activation && a.negative_slope == b.negative_slope && a.scale == b.scale &&
+        return a.activation == b.activation &&
+               (a.activation != Activation::leaky_relu || a.negative_slope == b.negative_slope) && a.scale == b.scale &&
                a.affine == b.affine && a.residual == b.residual && a.clamp == b.clamp;
     }
     friend bool operator!=(const Epilogue& a, const Epilogue& b) noexcept { return !(a == b); }
@@ -82,10 +86,10 @@ struct Epilogue {
 struct CONVT_JIT_API Layer {
     std::int64_t in_channels = 0;
     std::int64_t out_channels = 0;
-    std::int64_t groups = 1;        ///< channel groups are contiguous blocks on both sides
+    std::int64_t groups = 1;  ///< channel groups are contiguous blocks on both sides
     Dims kernel, stride, dilation, pad_begin, pad_end, output_padding;
-    bool bias = false;              ///< a vector of out_channels, in the layer's dtype
-    DType dtype = DType::f32;       ///< of x, w, bias, residual and y
+    bool bias = false;         ///< a vector of out_channels, in the layer's dtype
+    DType dtype = DType::f32;  ///< of x, w, bias, residual and y
     Precision precision = Precision::ieee;
     Layout layout = Layout::channels_first;
     Epilogue epilogue;
@@ -98,7 +102,7 @@ struct CONVT_JIT_API Layer {
     [[nodiscard]] int spatial_dims() const noexcept { return kernel.rank(); }
     [[nodiscard]] std::int64_t in_channels_per_group() const noexcept { return in_channels / groups; }
     [[nodiscard]] std::int64_t out_channels_per_group() const noexcept { return out_channels / groups; }
-    friend bool operator==(const Layer& a, const Layer& b) noexcept;
+    friend CONVT_JIT_API bool operator==(const Layer& a, const Layer& b) noexcept;
     friend bool operator!=(const Layer& a, const Layer& b) noexcept { return !(a == b); }
 };
 

@@ -1,8 +1,8 @@
 // Phases: which taps of one axis reach which output positions. Pure functions.
 //
-// Outputs are written o = stride*q + r. With phase r fixed, tap k contributes where (r + pad - k*dilation) is a multiple
-// of the stride, and then reads input i = q + offset(k). Within a phase the taps form an arithmetic progression:
-// k = first_tap + j*tap_step and offset = first_offset - j*offset_step.
+// Outputs are written o = stride*q + r. With phase r fixed, tap k contributes where (r + pad - k*dilation) is a
+// multiple of the stride, and then reads input i = q + offset(k). Within a phase the taps form an arithmetic
+// progression: k = first_tap + j*tap_step and offset = first_offset - j*offset_step.
 #pragma once
 
 #include "convt_jit/layer.h"
@@ -20,8 +20,8 @@ struct Phase {
 };
 
 struct AxisPhases {
-    std::int64_t tap_step = 1;     // stride / gcd(stride, dilation)
-    std::int64_t offset_step = 1;  // dilation / gcd(stride, dilation)
+    std::int64_t tap_step = 1;                           // stride / gcd(stride, dilation)
+    std::int64_t offset_step = 1;                        // dilation / gcd(stride, dilation)
     std::int64_t lowest_offset = 0, highest_offset = 0;  // over all taps: the halo of a tile of q
     std::vector<Phase> phases;                           // one per r in [0, stride)
 };
