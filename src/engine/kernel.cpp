@@ -89,8 +89,9 @@ void Kernel::launch(const Tensors& tensors, const Shape& shape, StreamHandle str
     check_index_width(kernel.layer, kernel.plan, shape);
     const Geometry launch = geometry(kernel.layer, kernel.plan, shape);
     const ConvtArgs args = arguments(kernel, tensors, shape);
+    const std::uint32_t grid[3] = {launch.grid.x, launch.grid.y, launch.grid.z};
     if (kernel.module)
-        kernel.module->launch(launch.grid, launch.threads, launch.shared_bytes, static_cast<CUstream>(stream), &args);
+        kernel.module->launch(grid, launch.threads, launch.shared_bytes, static_cast<CUstream>(stream), &args);
     else
         simulate(kernel, tensors, shape, launch, args);
 }
