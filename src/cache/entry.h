@@ -12,7 +12,7 @@ namespace convt_jit {
 struct Provenance {
     std::string library;  // version of this library
     std::string host, date;
-    std::string layer;    // layer string without sizes
+    std::string layer;  // layer string without sizes
     std::string family, plan;
     std::string entry_point;
     int registers = 0;

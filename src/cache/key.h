@@ -1,6 +1,7 @@
 // Key: what a cubin depends on, and nothing else: no time, path, user or host.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,5 +25,9 @@ struct KeyFields {
 [[nodiscard]] std::string digest(std::string_view bytes);
 // Over all fields, each with its length, so that no two lists of fields run together.
 [[nodiscard]] std::string digest(const KeyFields& fields);
+
+inline constexpr std::size_t kDigestLength = 32;
+// Guards file names: whatever is no digest never becomes part of a path.
+[[nodiscard]] bool is_digest(std::string_view text) noexcept;
 
 }  // namespace convt_jit

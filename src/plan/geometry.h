@@ -20,6 +20,8 @@ struct Geometry {
 [[nodiscard]] std::uint32_t threads_per_block(const Layer& layer, const Plan& plan);
 [[nodiscard]] std::size_t shared_bytes_per_block(const Layer& layer, const Plan& plan);
 
+// Whether offsets within one sample of that shape do not provably fit 32 bits.
+[[nodiscard]] bool needs_index64(const Layer& layer, const Shape& shape);
 // Throws LayerError where a sample of that shape needs 64-bit offsets and the plan has 32-bit ones.
 void check_index_width(const Layer& layer, const Plan& plan, const Shape& shape);
 

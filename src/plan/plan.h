@@ -30,8 +30,13 @@ struct PlanOptions {
 [[nodiscard]] std::string_view family_name(const Plan& plan);
 // One line, "direct positions=1x2x64 per_thread=4 ... index=32"; parse_plan takes it back.
 [[nodiscard]] std::string to_string(const Plan& plan);
+// Keys of a direct tile that the text leaves out are taken from `standard`.
 // Throws LayerError("plan", ...) for unknown families, keys or values.
-[[nodiscard]] Plan parse_plan(std::string_view text);
+[[nodiscard]] Plan parse_plan(std::string_view text, const DirectTile& standard = {});
+
+// The arch to compile for when a device or user names `arch`: without a suffix that the plan has no use for, so that
+// kernels warmed for sm_90a are found by a device that calls itself sm_90.
+[[nodiscard]] Arch compile_arch(const Plan& plan, const Arch& arch);
 
 // The plan for a layer: the forced one if it fits, else the default choice. Throws UnsupportedError where the forced
 // plan cannot serve the layer on the arch (and says why).

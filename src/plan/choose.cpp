@@ -1,0 +1,61 @@
+#include "plan/geometry.h"
+#include "plan/plan.h"
+#include "plan/volume.h"
+
+#include "convt_jit/error.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace convt_jit {
+namespace {
+
+// Constants of a layer are baked as 32-bit integers. Anything beyond would not fit a GPU's memory anyway.
+void check_constants(const Layer& layer) {
+    constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
+    for (const std::int64_t n : {layer.in_channels, layer.out_channels, taps(layer)})
+        if (n > kMax) throw UnsupportedError(fmt::format("{}: no family serves more than {} channels or taps", to_string(layer), kMax));
+}
+
+std::string unsupported(const Layer& layer, const Arch& arch, const Plan& plan) {
+    if (const auto* direct = std::get_if<DirectTile>(&plan.tile)) return direct_unsupported(layer, arch, *direct);
+    const int threads = std::get<ReferenceTile>(plan.tile).threads;
+    return threads >= 1 && threads <= 1024 ? "" : fmt::format("reference has {} threads, allowed: 1 to 1024", threads);
+}
+
+// Whether 32 bits hold every offset: from the sizes that are known, else from the smallest that the layer can have.
+bool wants_index64(const Layer& layer) {
+    Shape shape{1, layer.input};
+    if (shape.input.empty()) {
+        // The smallest input whose output is not empty; larger ones are checked at launch.
+        shape.input = Dims::filled(layer.spatial_dims(), 1);
+        for (int a = 0; a < layer.spatial_dims(); ++a) {
+            const std::int64_t cropped = layer.pad_begin[a] + layer.pad_end[a] - layer.dilation[a] * (layer.kernel[a] - 1) -
+                                         layer.output_padding[a];
+            if (cropped > 0) shape.input[a] += (cropped + layer.stride[a] - 1) / layer.stride[a];
+        }
+    }
+    return needs_index64(layer, shape);
+}
+
+}  // namespace
+
+Arch compile_arch(const Plan&, const Arch& arch) { return {arch.number, 0}; }
+
+Plan choose(const Layer& layer, const Arch& arch, const PlanOptions& options) {
+    validate(layer);
+    check_constants(layer);
+    Plan plan;
+    if (const DirectTile standard = direct_default(layer, arch); options.plan.empty())
+        plan.tile = standard;
+    else
+        plan = parse_plan(options.plan, standard);
+    plan.index64 = plan.index64 || wants_index64(layer);
+    plan.exact_nonfinite = plan.exact_nonfinite || options.exact_nonfinite;
+    if (const std::string why = unsupported(layer, arch, plan); !why.empty())
+        throw UnsupportedError(fmt::format("plan \"{}\" cannot serve {}: {}", to_string(plan), to_string(layer), why));
+    return plan;
+}
+
+}  // namespace convt_jit

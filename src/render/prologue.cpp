@@ -1,0 +1,133 @@
+#include "render/prologue.h"
+
+#include "convt_jit/error.h"
+#include "layer/fingerprint.h"
+#include "plan/volume.h"
+#include "render/templates.h"
+
+#include <fmt/format.h>
+#include <kainjow/mustache.hpp>
+#include <xxhash.h>
+
+#include <cmath>
+#include <limits>
+
+namespace convt_jit {
+namespace {
+
+using kainjow::mustache::data;
+using kainjow::mustache::mustache;
+
+const char* boolean(bool value) { return value ? "true" : "false"; }
+
+// A literal that reads back as exactly this float.
+std::string literal(float value) {
+    if (std::isinf(value)) return value > 0 ? "__builtin_huge_valf()" : "-__builtin_huge_valf()";
+    return fmt::format("{:a}f", value);
+}
+
+std::string phase_list(const AxisPhases& axis) {
+    std::string list;
+    for (const Phase& phase : axis.phases) {
+        if (!list.empty()) list += ", ";
+        list += fmt::format("{{{}, {}, {}}}", phase.first_tap, phase.first_offset, phase.taps);
+    }
+    return list;
+}
+
+std::string tile_constants(const DirectTile& t) {
+    return fmt::format(
+        "constexpr int POSITIONS_D = {}, POSITIONS_H = {}, POSITIONS_W = {};\n"
+        "constexpr int POSITIONS_PER_THREAD = {};\n"
+        "constexpr int CHANNELS_PER_THREAD = {};\n"
+        "constexpr int CHANNEL_VECTORS = {};\n"
+        "constexpr int ROW_PHASES = {}, COLUMN_PHASES = {};\n"
+        "constexpr int CHANNEL_CHUNK = {};\n"
+        "constexpr bool STAGE_INPUT = {}, STAGE_WEIGHTS = {};\n"
+        "constexpr int PARTIAL_SUM = {};\n"
+        "constexpr int UNROLL = {};\n",
+        t.positions[0], t.positions[1], t.positions[2], t.positions_per_thread, t.channels_per_thread,
+        t.channel_vectors, t.row_phases, t.column_phases, t.channel_chunk, t.stage_input, t.stage_weights,
+        t.partial_sum, t.unroll);
+}
+std::string tile_constants(const ReferenceTile& t) { return fmt::format("constexpr int THREADS = {};\n", t.threads); }
+
+void put_layer(const Layer& layer, const Plan& plan, data& values) {
+    values["in_channels"] = std::to_string(layer.in_channels);
+    values["out_channels"] = std::to_string(layer.out_channels);
+    values["groups"] = std::to_string(layer.groups);
+    values["in_per_group"] = std::to_string(layer.in_channels_per_group());
+    values["out_per_group"] = std::to_string(layer.out_channels_per_group());
+    values["dtype"] = std::to_string(static_cast<int>(layer.dtype));
+    values["dtype_name"] = std::string(to_string(layer.dtype));
+    values["channels_last"] = boolean(layer.layout == Layout::channels_last);
+    const auto axes = axes_3d(layer);
+    const auto all = phases_3d(layer);
+    constexpr const char* kNames[3] = {"d", "h", "w"};
+    for (std::size_t a = 0; a < 3; ++a) {
+        const auto put = [&](const char* name, std::int64_t value, const char* ending = "") {
+            values[fmt::format("{}_{}", name, kNames[a])] = std::to_string(value) + ending;
+        };
+        put("kernel", axes[a].kernel);
+        put("stride", axes[a].stride);
+        put("dilation", axes[a].dilation);
+        put("pad", axes[a].pad);
+        put("tap_step", all[a].tap_step);
+        put("offset_step", all[a].offset_step);
+        put("low", all[a].lowest_offset, "ll");
+        put("high", all[a].highest_offset, "ll");
+        values[fmt::format("phases_{}", kNames[a])] = phase_list(all[a]);
+    }
+}
+
+void put_epilogue(const Layer& layer, data& values) {
+    const Epilogue& e = layer.epilogue;
+    values["bias"] = boolean(layer.bias);
+    values["has_scale"] = boolean(e.scale.has_value());
+    values["scale"] = literal(e.scale.value_or(1.0f));
+    values["affine"] = boolean(e.affine);
+    values["residual"] = boolean(e.residual);
+    values["activation"] = std::to_string(static_cast<int>(e.activation));
+    values["activation_name"] = std::string(to_string(e.activation));
+    values["negative_slope"] = literal(e.activation == Activation::leaky_relu ? e.negative_slope : 0.0f);
+    values["clamp"] = boolean(e.clamp.has_value());
+    values["clamp_low"] = literal(e.clamp ? (*e.clamp)[0] : 0.0f);
+    values["clamp_high"] = literal(e.clamp ? (*e.clamp)[1] : 0.0f);
+}
+
+}  // namespace
+
+std::string entry_name(const Layer& layer, const Plan& plan) {
+    constexpr std::size_t kLongest = 120;  // tools that show kernels cut names well above this
+    const std::string text = fmt::format("convt_{} {}", family_name(plan), fingerprint(layer));
+    std::string name;
+    for (const char c : text) {
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        name += plain ? c : c == '-' ? 'm' : '_';
+    }
+    if (name.size() > kLongest)
+        name = fmt::format("{}_{:016x}", name.substr(0, kLongest - 17), XXH3_64bits(text.data(), text.size()));
+    return name;
+}
+
+std::string render_prologue(const Layer& layer, const Plan& plan, const Arch& arch) {
+    data values;
+    values["layer_string"] = fingerprint(layer);
+    values["plan_string"] = to_string(plan);
+    values["arch_string"] = to_string(arch);
+    values["arch"] = std::to_string(arch.number);
+    values["entry"] = entry_name(layer, plan);
+    put_layer(layer, plan, values);
+    put_epilogue(layer, values);
+    const std::int64_t group_weights = layer.in_channels_per_group() * layer.out_channels_per_group() * taps(layer);
+    values["index_t"] = plan.index64 ? "long long" : "int";
+    values["weight_index_t"] = group_weights > std::numeric_limits<std::int32_t>::max() ? "long long" : "int";
+    values["exact_nonfinite"] = boolean(plan.exact_nonfinite);
+    values["tile"] = std::visit([](const auto& tile) { return tile_constants(tile); }, plan.tile);
+    mustache prologue(template_text("prologue.mustache"));
+    if (!prologue.is_valid()) throw UnsupportedError("templates/prologue.mustache: " + prologue.error_message());
+    prologue.set_custom_escape([](const std::string& text) { return text; });  // C++ is not HTML
+    return prologue.render(values);
+}
+
+}  // namespace convt_jit

@@ -1,0 +1,77 @@
+#include "plan/plan.h"
+
+#include "convt_jit/error.h"
+
+#include <gtest/gtest.h>
+
+namespace convt_jit {
+namespace {
+
+const Arch kHopper{90, 0};
+
+TEST(Plan, TextAndBack) {
+    const Plan plan = choose(parse_layer("c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias"), kHopper);
+    EXPECT_EQ(parse_plan(to_string(plan)), plan);
+    Plan changed = plan;
+    auto& tile = std::get<DirectTile>(changed.tile);
+    tile.positions = {2, 3, 16};
+    tile.stage_weights = !tile.stage_weights;
+    changed.index64 = changed.exact_nonfinite = true;
+    EXPECT_EQ(parse_plan(to_string(changed)), changed);
+    EXPECT_NE(changed, plan);
+}
+
+TEST(Plan, BareFamilyTakesTheDefaultTile) {
+    const Layer layer = parse_layer("c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias");
+    EXPECT_EQ(choose(layer, kHopper, {"direct", false}), choose(layer, kHopper));
+    const Plan chunked = choose(layer, kHopper, {"direct chunk=2", false});
+    EXPECT_EQ(std::get<DirectTile>(chunked.tile).channel_chunk, 2);
+    EXPECT_EQ(std::get<DirectTile>(chunked.tile).positions, std::get<DirectTile>(choose(layer, kHopper).tile).positions);
+}
+
+TEST(Plan, BadTextNamesKeyAndValue) {
+    const auto field_of = [](const char* text) -> std::string {
+        try {
+            (void)parse_plan(text);
+        } catch (const LayerError& error) {
+            return error.field() + "=" + error.value();
+        }
+        return "accepted";
+    };
+    EXPECT_EQ(field_of("magic"), "plan=\"magic\"");
+    EXPECT_EQ(field_of("direct chunk=x"), "plan.chunk=\"x\"");
+    EXPECT_EQ(field_of("direct chunk=-1"), "plan.chunk=\"-1\"");
+    EXPECT_EQ(field_of("direct positions=1x2"), "plan.positions=\"1x2\"");
+    EXPECT_EQ(field_of("direct positions=1x2x3x4"), "plan.positions=\"1x2x3x4\"");
+    EXPECT_EQ(field_of("direct stage_input=2"), "plan.stage_input=2");
+    EXPECT_EQ(field_of("direct colour=3"), "plan=\"colour\"");
+    EXPECT_EQ(field_of("direct chunk=1 chunk=2"), "plan.chunk=given twice");
+    EXPECT_EQ(field_of("reference threads=64 index=16"), "plan.index=16");
+    EXPECT_EQ(field_of(""), "plan=\"\"");
+}
+
+TEST(Plan, ForcedPlanThatDoesNotFitIsRefused) {
+    const Layer layer = parse_layer("c8 o8 k3x3");
+    EXPECT_THROW((void)choose(layer, kHopper, {"direct positions=1x64x64 per_thread=1", false}), UnsupportedError);
+    EXPECT_THROW((void)choose(layer, kHopper, {"direct positions=1x1x30 per_thread=4", false}), UnsupportedError);
+    EXPECT_THROW((void)choose(layer, kHopper, {"direct per_thread=64 channels=64", false}), UnsupportedError);
+    EXPECT_THROW((void)choose(layer, kHopper, {"direct chunk=0", false}), UnsupportedError);
+    EXPECT_THROW((void)choose(layer, kHopper, {"reference threads=2000", false}), UnsupportedError);
+    EXPECT_THROW((void)choose(layer, Arch{70, 0}, {}), UnsupportedError);
+}
+
+TEST(Plan, IndexWidthFollowsTheSizes) {
+    EXPECT_FALSE(choose(parse_layer("n65536 c3 o3 in64x64 k3x3"), kHopper).index64);  // samples are 64-bit in any case
+    EXPECT_FALSE(choose(parse_layer("c3 o3 k3x3"), kHopper).index64);
+    EXPECT_TRUE(choose(parse_layer("c3 o3 in32768x32768 k3x3"), kHopper).index64);
+    EXPECT_TRUE(choose(parse_layer("n1 c1 o2 in32768x32768 k1x1"), kHopper).index64);  // 2^31 outputs
+    EXPECT_TRUE(choose(parse_layer("c1 o1 k3 d1073741824 s1"), kHopper).index64);  // the halo alone needs it
+}
+
+TEST(Plan, SuffixIsDroppedWhereThePlanHasNoUseForIt) {
+    const Plan plan = choose(parse_layer("c3 o3 k3x3"), kHopper);
+    EXPECT_EQ(compile_arch(plan, Arch{90, 'a'}), (Arch{90, 0}));
+}
+
+}  // namespace
+}  // namespace convt_jit

@@ -1,0 +1,92 @@
+#include "render/render.h"
+
+#include "compile/nvrtc.h"
+#include "convt_jit/error.h"
+#include "render/prologue.h"
+#include "render/templates.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+
+namespace convt_jit {
+namespace {
+
+constexpr const char* kLayer = "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias";
+
+Source render_text(const std::string& layer_text, const Arch& arch = {90, 0}, const PlanOptions& options = {}) {
+    const Layer layer = parse_layer(layer_text);
+    return render(layer, choose(layer, arch, options), arch);
+}
+
+TEST(Render, IsDeterministic) { EXPECT_EQ(render_text(kLayer).text, render_text(kLayer).text); }
+
+// Every parameter of a layer and of a plan must reach the source, or two different kernels would share a cache entry.
+TEST(Render, EveryParameterChangesTheSource) {
+    const char* const variants[] = {
+        "c64 o64 k3x5 s2x3 p1x2 d2x1 g4 bias",        "c32 o32 k3x5 s2x3 p1x2 d2x1 g4 bias",
+        "c32 o64 k3x4 s2x3 p1x2 d2x1 g4 bias",        "c32 o64 k3x5 s2x2 p1x2 d2x1 g4 bias",
+        "c32 o64 k3x5 s2x3 p1x1:1x2 d2x1 g4 bias",    "c32 o64 k3x5 s2x3 p1x2 d1x1 g4 bias",
+        "c32 o64 k3x5 s2x3 p1x2 d2x1 g8 bias",        "c32 o64 k3x5 s2x3 p1x2 d2x1 g4",
+        "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias f16",    "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias bf16",
+        "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias tf32",   "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias nhwc",
+        "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias relu",   "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias leaky0.1",
+        "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias leaky0.2", "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias gelu",
+        "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias clamp0:1", "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias clamp0:2",
+        "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias scale2", "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias scale3",
+        "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias affine", "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias residual",
+        "c32 o64 k1x3x5 s1x2x3 p0x1x2 d1x2x1 g4 bias", "c32 o64 k3x5 s2x3 p1x2 op1x0 d2x1 g4 bias",
+    };
+    std::set<std::string> sources = {render_text(kLayer).text};
+    for (const char* variant : variants) EXPECT_TRUE(sources.insert(render_text(variant).text).second) << variant;
+    const char* const plans[] = {"direct positions=1x2x64", "direct per_thread=2", "direct channels=2", "direct vectors=2",
+                                 "direct row_phases=1", "direct column_phases=1", "direct chunk=2", "direct stage_input=0",
+                                 "direct stage_weights=0", "direct partial=32", "direct unroll=2", "direct index=64",
+                                 "direct exact_nonfinite=1", "reference", "reference threads=64"};
+    for (const char* plan : plans)
+        EXPECT_TRUE(sources.insert(render_text(kLayer, {90, 0}, {plan, false}).text).second) << plan;
+    EXPECT_TRUE(sources.insert(render_text(kLayer, {80, 0}).text).second);
+}
+
+TEST(Render, SizesThatAreGivenAtLaunchDoNotChangeTheSource) {
+    EXPECT_EQ(render_text("c4 o4 k3x3 in64x64").text, render_text("n7 c4 o4 k3x3 in64x80").text);
+}
+
+TEST(Render, EntryNamesAreIdentifiersOfBoundedLength) {
+    const Source source = render_text(
+        "c1536 o768 k33x33x33 s11x12x13 p10x11x12:13x14x15 op1x2x3 d4x5x6 g3 bias bf16 nhwc affine residual leaky0.123456 "
+        "clamp-1.5:2.5 scale0.333333");
+    EXPECT_LE(source.entry.size(), 120u);
+    for (const char c : source.entry) EXPECT_TRUE(std::isalnum(static_cast<unsigned char>(c)) || c == '_') << source.entry;
+}
+
+TEST(Render, OverrideDirectoryMustHoldAllTemplates) {
+    setenv("CONVT_JIT_TEMPLATES", "/nonexistent", 1);
+    EXPECT_THROW((void)render_text(kLayer), UnsupportedError);
+    unsetenv("CONVT_JIT_TEMPLATES");
+    EXPECT_THROW((void)template_text("families/none.cu"), UnsupportedError);
+}
+
+// What NVRTC makes of it, for every dtype, layout and epilogue and the oldest and newest archs.
+TEST(Render, CompilesForEveryArch) {
+    const Nvrtc& nvrtc = Nvrtc::instance();
+    const char* const layers[] = {kLayer,
+                                  "c3 o5 k4 s2 p1 f16 affine gelu clamp-1:1",
+                                  "c6 o4 k3x3x3 s2x2x2 op1x1x1 g2 bf16 nhwc bias residual silu",
+                                  "c1 o1 k4096 s1024 hardswish",
+                                  "c9 o11 k12x84 p12x12 sigmoid scale0.5",
+                                  "c2 o2 k3 d100000 tanh"};
+    for (const Arch& arch : {nvrtc.archs().front(), Arch{80, 0}, Arch{90, 0}, nvrtc.archs().back()}) {
+        if (arch.number < 75) continue;
+        for (const char* text : layers) {
+            SCOPED_TRACE(std::string(text) + " " + to_string(arch));
+            EXPECT_NO_THROW((void)nvrtc.compile(render_text(text, arch), arch));
+            EXPECT_NO_THROW((void)nvrtc.compile(render_text(text, arch, {"reference", false}), arch));
+            EXPECT_NO_THROW((void)nvrtc.compile(render_text(text, arch, {"direct index=64 exact_nonfinite=1", false}), arch));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace convt_jit
