@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <iostream>
 #include <mutex>
 #include <sstream>
 
@@ -101,6 +103,23 @@ TEST_P(Conformance, PeersLayersMatchTheDefinition) {
     std::cout << device.name() << ": " << chosen.size() << " cases ran, " << cases.size() - chosen.size()
               << " were left out for time\n";
     EXPECT_FALSE(chosen.empty());
+}
+
+// Not a test of the device: fills $CONVT_JIT_CACHE_DIR with the kernels of every case for $CONVT_TEST_COMPILE_AHEAD, so
+// that a run on a machine of that arch spends its time on running them.
+TEST_P(Conformance, CompileAhead) {
+    const char* arch = std::getenv("CONVT_TEST_COMPILE_AHEAD");
+    if (!arch) GTEST_SKIP() << "CONVT_TEST_COMPILE_AHEAD names no arch";
+    const std::vector<Case> cases = shard_of(all_cases(), GetParam(), kShards);
+    std::mutex mutex;
+    parallel(cases.size(), static_cast<int>(number_from("CONVT_TEST_THREADS", 1)), [&](std::size_t i) {
+        try {
+            (void)engine().compile(cases[i].layer, arch);
+        } catch (const std::exception& error) {
+            const std::scoped_lock lock(mutex);
+            ADD_FAILURE() << name_of(cases[i]) << "\n" << error.what();
+        }
+    });
 }
 
 INSTANTIATE_TEST_SUITE_P(Shard, Conformance, testing::Range(0, kShards));
