@@ -1,0 +1,35 @@
+// Calls: what a kernel compiled for the CPU and the simulator know of each other. Included here and put before the
+// kernel's source, so it needs nothing from the standard library.
+#pragma once
+
+namespace convt_sim {
+
+using Size = decltype(sizeof 0);
+
+struct Index {
+    unsigned x = 0, y = 0, z = 0;
+};
+
+// A range of global memory; empty at first, so that nothing lies in it.
+struct Span {
+    Size begin = 0, bytes = 0;
+};
+
+// One per compiled kernel. Blocks run one after the other, so one place for all of them is enough.
+struct State {
+    Index thread, block, block_size, grid;  // of the running fibre
+    char* shared = nullptr;
+    // Where the last checked access went. Most accesses follow one to the same tensor, and need no call.
+    Span last_read, last_written;
+
+    // Sets last_read or last_written to the range around the access; does not return where there is none.
+    void (*find)(const void* address, Size bytes, bool write) = nullptr;
+    void (*block_barrier)(const char* file, int line) = nullptr;
+    void (*warp_barrier)(unsigned mask, const char* file, int line) = nullptr;
+    void (*copy_async)(void* shared, const void* global, Size bytes, bool inside) = nullptr;
+    void (*copy_async_commit)() = nullptr;
+    void (*copy_async_wait)(int newest) = nullptr;
+    void (*trap)(const char* file, int line) = nullptr;
+};
+
+}  // namespace convt_sim

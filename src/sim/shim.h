@@ -1,0 +1,97 @@
+// Shim: the CUDA built-ins that a kernel's source may use, for the host's compiler. Put before that source, after
+// calls.h; no file of the library includes it. Static shared variables are left out on purpose: kernels use
+// shared_memory(), which is poisoned and guarded.
+
+#define __device__
+#define __host__
+#define __global__
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define __forceinline__ inline __attribute__((always_inline))
+#define __align__(n) alignas(n)
+
+#define threadIdx (::convt_sim::state.thread)
+#define blockIdx (::convt_sim::state.block)
+#define blockDim (::convt_sim::state.block_size)
+#define gridDim (::convt_sim::state.grid)
+
+namespace convt_sim {
+
+static State state;
+
+__forceinline__ bool lies_in(const Span& span, Size address, Size bytes) {
+    const Size offset = address - span.begin;
+    return (offset < span.bytes) & (span.bytes - offset >= bytes) & ((address & (bytes - 1)) == 0);
+}
+__forceinline__ void check_read(const void* address, Size bytes) {
+    if (!lies_in(state.last_read, Size(address), bytes)) state.find(address, bytes, false);
+}
+__forceinline__ void check_write(const void* address, Size bytes) {
+    if (!lies_in(state.last_written, Size(address), bytes)) state.find(address, bytes, true);
+}
+inline void copy_async(void* shared, const void* global, Size bytes, bool inside) {
+    state.copy_async(shared, global, bytes, inside);
+}
+inline void copy_async_commit() { state.copy_async_commit(); }
+inline void copy_async_wait(int newest) { state.copy_async_wait(newest); }
+
+}  // namespace convt_sim
+
+inline void __syncthreads(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    convt_sim::state.block_barrier(file, line);
+}
+inline void __syncwarp(unsigned mask = 0xffffffff, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    convt_sim::state.warp_barrier(mask, file, line);
+}
+inline void __trap(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    convt_sim::state.trap(file, line);
+}
+
+extern "C" {
+float fmaf(float, float, float);
+float expf(float);
+float logf(float);
+float tanhf(float);
+float erff(float);
+float erfcf(float);
+float sqrtf(float);
+float fabsf(float);
+float floorf(float);
+float fminf(float, float);
+float fmaxf(float, float);
+double fma(double, double, double);
+double exp(double);
+double log(double);
+double tanh(double);
+double erf(double);
+double erfc(double);
+double sqrt(double);
+double fabs(double);
+double floor(double);
+int printf(const char*, ...);
+}
+
+inline unsigned __float_as_uint(float value) {
+    unsigned bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+inline float __uint_as_float(unsigned bits) {
+    float value;
+    __builtin_memcpy(&value, &bits, sizeof value);
+    return value;
+}
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline double __dmul_rn(double a, double b) { return a * b; }
+inline unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)a * b >> 32); }
+
+#define CONVT_SIM_MIN_MAX(T)                                   \
+    inline constexpr T min(T a, T b) { return b < a ? b : a; } \
+    inline constexpr T max(T a, T b) { return a < b ? b : a; }
+CONVT_SIM_MIN_MAX(int)
+CONVT_SIM_MIN_MAX(unsigned)
+CONVT_SIM_MIN_MAX(long long)
+CONVT_SIM_MIN_MAX(unsigned long long)
+#undef CONVT_SIM_MIN_MAX
+inline float min(float a, float b) { return fminf(a, b); }
+inline float max(float a, float b) { return fmaxf(a, b); }

@@ -1,0 +1,28 @@
+// Violation: what a thread of a kernel did wrong, noted where it happened and put into words later, off its stack.
+#pragma once
+
+#include "sim/fibre.h"
+#include "sim/global_memory.h"
+#include "sim/shared_memory.h"
+
+#include <cstddef>
+#include <string>
+
+namespace convt_jit::sim {
+
+struct Violation {
+    enum class Kind { none, global_access, copy_target, signal, trap } kind = Kind::none;
+    const void* address = nullptr;
+    std::size_t bytes = 0;     // of global_access and copy_target
+    bool write = false;        // of global_access
+    int signal = 0, code = 0;  // of signal
+    const char* file = "";     // of trap
+    int line = 0;
+};
+
+[[nodiscard]] std::string describe(const Violation& violation, const GlobalMemory& global, const SharedMemory& shared,
+                                   const Stack& stack);
+// "24 bytes past the end of shared memory (4096 bytes)"
+[[nodiscard]] std::string describe_shared(const void* address, const SharedMemory& shared);
+
+}  // namespace convt_jit::sim
