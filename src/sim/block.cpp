@@ -17,7 +17,7 @@ constexpr std::uint32_t kWarp = 32;
 // Launches run one at a time, so the stacks of one are those of the next.
 const Stack& stack_of(std::uint32_t thread) {
     static std::deque<Stack> stacks;
-    while (stacks.size() <= thread) stacks.emplace_back();
+    while (stacks.size() <= thread) stacks.emplace_back(stacks.size());
     return stacks[thread];
 }
 

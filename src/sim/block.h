@@ -4,8 +4,8 @@
 #include "sim/calls.h"
 #include "sim/fibre.h"
 #include "sim/global_memory.h"
+#include "sim/guarded_memory.h"
 #include "sim/program.h"
-#include "sim/shared_memory.h"
 #include "sim/violation.h"
 
 #include <cstdint>
@@ -64,7 +64,7 @@ private:
     const LaunchOptions& options_;
     const void* argument_;
     GlobalMemory global_;
-    SharedMemory shared_;
+    GuardedMemory shared_;
     std::deque<Thread> threads_;  // a deque, since fibres do not move
     std::vector<std::uint32_t> thread_order_;
     std::uint64_t random_;

@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <system_error>
-#include <utility>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -40,7 +39,9 @@ std::size_t page_bytes() {
 
 }  // namespace
 
-Stack::Stack() : mapping_(mmap(nullptr, page_bytes() + kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+Stack::Stack(std::size_t number)
+    : mapping_(mmap(nullptr, page_bytes() + kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
+      unused_(number % 64 * 64) {
     if (mapping_ == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap of a fibre's stack");
     if (mprotect(bottom(), kBytes, PROT_READ | PROT_WRITE) != 0) {
         const int error = errno;
@@ -49,12 +50,7 @@ Stack::Stack() : mapping_(mmap(nullptr, page_bytes() + kBytes, PROT_NONE, MAP_PR
     }
 }
 
-Stack::~Stack() {
-    if (mapping_ == nullptr) return;
-    munmap(mapping_, page_bytes() + kBytes);
-}
-
-Stack::Stack(Stack&& other) noexcept : mapping_(std::exchange(other.mapping_, nullptr)) {}
+Stack::~Stack() { munmap(mapping_, page_bytes() + kBytes); }
 
 void* Stack::bottom() const noexcept { return static_cast<char*>(mapping_) + page_bytes(); }
 
@@ -88,16 +84,16 @@ void Fibre::start(const Stack& stack, Function function, void* argument) {
     function_ = function;
     argument_ = argument;
     // Frames of a fibre that was given up have left their marks.
-    CONVT_IF_ADDRESS_SANITIZER(ASAN_UNPOISON_MEMORY_REGION(stack.bottom(), Stack::kBytes); fake_stack_ = nullptr;)
+    CONVT_IF_ADDRESS_SANITIZER(ASAN_UNPOISON_MEMORY_REGION(stack.bottom(), stack.bytes()); fake_stack_ = nullptr;)
     CONVT_IF_THREAD_SANITIZER(if (thread_sanitizer_fibre_) __tsan_destroy_fiber(thread_sanitizer_fibre_);
                               thread_sanitizer_fibre_ = __tsan_create_fiber(0);)
-    context_ = boost::context::detail::make_fcontext(stack.top(), Stack::kBytes, &Switch::enter);
+    context_ = boost::context::detail::make_fcontext(stack.top(), stack.bytes(), &Switch::enter);
 }
 
 bool Fibre::resume() {
     returned_ = false;
     CONVT_IF_ADDRESS_SANITIZER(void* own_fake_stack = nullptr;
-                               __sanitizer_start_switch_fiber(&own_fake_stack, stack_->bottom(), Stack::kBytes);)
+                               __sanitizer_start_switch_fiber(&own_fake_stack, stack_->bottom(), stack_->bytes());)
     CONVT_IF_THREAD_SANITIZER(thread_sanitizer_caller_ = __tsan_get_current_fiber();
                               __tsan_switch_to_fiber(thread_sanitizer_fibre_, 0);)
     context_ = boost::context::detail::jump_fcontext(context_, this).fctx;

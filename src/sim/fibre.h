@@ -10,18 +10,21 @@ class Stack {
 public:
     static constexpr std::size_t kBytes = 128 * 1024;
 
-    Stack();
+    // Stacks with different numbers keep their frames in different lines of a cache.
+    explicit Stack(std::size_t number);
     ~Stack();
-    Stack(Stack&& other) noexcept;
-    Stack& operator=(Stack&&) = delete;
+    Stack(const Stack&) = delete;
+    Stack& operator=(const Stack&) = delete;
 
     [[nodiscard]] void* bottom() const noexcept;
-    [[nodiscard]] void* top() const noexcept { return static_cast<char*>(bottom()) + kBytes; }
+    [[nodiscard]] void* top() const noexcept { return static_cast<char*>(bottom()) + kBytes - unused_; }
+    [[nodiscard]] std::size_t bytes() const noexcept { return kBytes - unused_; }
     // True for the page below the stack: the fibre has used more than it has.
     [[nodiscard]] bool guards(const void* address) const noexcept;
 
 private:
     void* mapping_;
+    std::size_t unused_;
 };
 
 // The function is called anew each time it has returned and is resumed again. A fibre that is suspended can be

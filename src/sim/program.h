@@ -11,7 +11,8 @@
 
 namespace convt_jit::sim {
 
-// A global-memory range that a kernel may touch.
+// A global-memory range that a kernel may touch. (Allocate tensors as GuardedMemory, so that none lies next to
+// another.)
 struct Range {
     const void* begin = nullptr;
     std::size_t bytes = 0;
@@ -24,14 +25,15 @@ struct LaunchOptions {
     std::uint32_t threads = 1;
     std::size_t shared_bytes = 0;
     std::vector<Range> ranges;
-    // Order in which the threads of a block run between barriers; another order that gives another result is a race.
+    // Order in which the blocks run, and the threads of a block between barriers; another order that gives another
+    // result is a race.
     enum class Order { ascending, descending, shuffled } order = Order::ascending;
     std::uint64_t seed = 0;  // of `shuffled`
 };
 
 class Program {
 public:
-    // Compiles with $CXX, else c++ or g++. Throws CompileError (also where there is no compiler).
+    // Compiles with $CXX, else c++, g++ or clang++. Throws CompileError (also where there is no compiler).
     explicit Program(const Source& source);
     ~Program();
     Program(const Program&) = delete;

@@ -8,7 +8,7 @@
 namespace convt_jit::sim {
 namespace {
 
-std::string describe_signal(const Violation& violation, const SharedMemory& shared, const Stack& stack) {
+std::string describe_signal(const Violation& violation, const GuardedMemory& shared, const Stack& stack) {
     const auto address = reinterpret_cast<std::uintptr_t>(violation.address);
     switch (violation.signal) {
         case SIGFPE:
@@ -30,7 +30,7 @@ std::string describe_signal(const Violation& violation, const SharedMemory& shar
 
 }  // namespace
 
-std::string describe_shared(const void* address, const SharedMemory& shared) {
+std::string describe_shared(const void* address, const GuardedMemory& shared) {
     const auto offset = static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(address) -
                                                     reinterpret_cast<std::uintptr_t>(shared.begin()));
     const auto bytes = static_cast<std::ptrdiff_t>(shared.bytes());
@@ -41,7 +41,7 @@ std::string describe_shared(const void* address, const SharedMemory& shared) {
     return fmt::format("at offset {} of shared memory ({} bytes)", offset, bytes);
 }
 
-std::string describe(const Violation& violation, const GlobalMemory& global, const SharedMemory& shared,
+std::string describe(const Violation& violation, const GlobalMemory& global, const GuardedMemory& shared,
                      const Stack& stack) {
     switch (violation.kind) {
         case Violation::Kind::global_access:

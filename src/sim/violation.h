@@ -3,7 +3,7 @@
 
 #include "sim/fibre.h"
 #include "sim/global_memory.h"
-#include "sim/shared_memory.h"
+#include "sim/guarded_memory.h"
 
 #include <cstddef>
 #include <string>
@@ -20,9 +20,9 @@ struct Violation {
     int line = 0;
 };
 
-[[nodiscard]] std::string describe(const Violation& violation, const GlobalMemory& global, const SharedMemory& shared,
+[[nodiscard]] std::string describe(const Violation& violation, const GlobalMemory& global, const GuardedMemory& shared,
                                    const Stack& stack);
 // "24 bytes past the end of shared memory (4096 bytes)"
-[[nodiscard]] std::string describe_shared(const void* address, const SharedMemory& shared);
+[[nodiscard]] std::string describe_shared(const void* address, const GuardedMemory& shared);
 
 }  // namespace convt_jit::sim

@@ -1,16 +1,17 @@
-// SharedMemory: the shared memory of a block, between ranges that fault.
+// GuardedMemory: bytes between wide ranges that fault. For the shared memory of a block, and for the tensors of a
+// launch: with plain allocations an index past the end of one tensor may land in the next, which the launch may touch.
 #pragma once
 
 #include <cstddef>
 
 namespace convt_jit::sim {
 
-class SharedMemory {
+class GuardedMemory {
 public:
-    explicit SharedMemory(std::size_t bytes);
-    ~SharedMemory();
-    SharedMemory(const SharedMemory&) = delete;
-    SharedMemory& operator=(const SharedMemory&) = delete;
+    explicit GuardedMemory(std::size_t bytes);
+    ~GuardedMemory();
+    GuardedMemory(const GuardedMemory&) = delete;
+    GuardedMemory& operator=(const GuardedMemory&) = delete;
 
     [[nodiscard]] char* begin() const noexcept { return begin_; }
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
