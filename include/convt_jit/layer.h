@@ -98,7 +98,7 @@ struct CONVT_JIT_API Layer {
     [[nodiscard]] int spatial_dims() const noexcept { return kernel.rank(); }
     [[nodiscard]] std::int64_t in_channels_per_group() const noexcept { return in_channels / groups; }
     [[nodiscard]] std::int64_t out_channels_per_group() const noexcept { return out_channels / groups; }
-    friend bool operator==(const Layer& a, const Layer& b) noexcept;
+    friend CONVT_JIT_API bool operator==(const Layer& a, const Layer& b) noexcept;
     friend bool operator!=(const Layer& a, const Layer& b) noexcept { return !(a == b); }
 };
 
