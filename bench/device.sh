@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2317  # stages are called by name
+# Everything that needs a GPU, from the repository's root with a build folder that was made elsewhere:
+#
+#   bench/device.sh OUT [STAGE...]      BUILD=build by default; all stages without a name
+#
+# Stages: facts gpu bug_trials origin property conformance sanitize micro bench_f32 bench_f16 torch table.
+# Each prints one line, PASS or FAIL with its time; a stage that fails, or takes more than LIMIT (300) seconds, does not
+# stop the others. OUT receives device.log (all output), micro.json, bench-f32.json, bench-f16.json, torch.json,
+# table.md. Exit code: 1 if any failed.
+#
+# Kernels that were compiled ahead lie in $BUILD/kernels (see `compile_ahead` below, which needs no GPU).
+set -uo pipefail
+
+only=
+[[ ${1:-} != --only ]] || { only=$3; set -- "$2"; }
+out=${1:?usage: bench/device.sh OUT [STAGE...]}
+shift
+build=${BUILD:-build}
+mkdir -p "$out"
+log=$out/device.log
+: >>"$log"
+cores=$(nproc)
+layers=bench/layers/perf.jsonl
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+export LD_LIBRARY_PATH=$PWD/$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export CONVT_TEST_DATA=$PWD/tests/data CONVT_BENCH_LAYERS=$PWD/$layers
+export CONVT_JIT_CACHE_DIR=$PWD/$build/kernels
+
+convt() { "$build/bin/convt" "$@"; }
+
+# One test program as several processes, each with its share of the tests and of the cores.
+spread() {
+    local program=$1 processes=$2 failed=0 pids=() i
+    for ((i = 0; i < processes; ++i)); do
+        GTEST_TOTAL_SHARDS=$processes GTEST_SHARD_INDEX=$i CONVT_TEST_THREADS=$(((cores + processes - 1) / processes)) \
+            "$build/bin/$program" --gtest_brief=1 >"$scratch/$program.$i" 2>&1 &
+        pids+=($!)
+    done
+    for i in "${!pids[@]}"; do
+        wait "${pids[i]}" || failed=1
+        cat "$scratch/$program.$i"
+    done
+    return "$failed"
+}
+
+facts() { nvidia-smi && nproc && uname -srm && "$build/bin/convt" --version; }
+# In processes of their own, for one of them resets the device; without kernels from a disk.
+gpu() {
+    "$build/bin/gpu_tests" --gtest_filter=-ContextZReset.* && "$build/bin/gpu_tests" --gtest_filter=ContextZReset.*
+}
+bug_trials() { CONVT_TEST_DEVICE=cuda "$build/bin/bug_trials_tests"; }
+origin() { CONVT_TEST_DEVICE=cuda "$build/bin/origin_tests"; }
+property() { CONVT_TEST_DEVICE=cuda spread property_tests 4; }
+conformance() { CONVT_TEST_DEVICE=cuda spread conformance_tests 4; }
+
+# Each dimension and dtype, both layouts, groups, epilogues, phases without taps; the kernels alone, not the tests.
+sample=(
+    "n2 c5 o6 in67 k5 s3 p1 op2 bias f32" "n2 c5 o6 in67 k5 s3 p1 d2 bias f16 relu" "n2 c8 o4 in33 k2 s4 bf16 nhwc"
+    "n2 c12 o8 in13x17 k3x5 s2x3 p1x2 d2x1 g4 bias f32" "n1 c7 o5 in9x11 k4 s2 p1 tf32 nhwc residual"
+    "n2 c6 o6 in19x21 k4 s2 p1 g6 f16 bias gelu affine" "n1 c16 o3 in15x31 k1x2 s3x2 op1x1 bf16 clamp-1:1"
+    "n1 c6 o4 in5x6x7 k3x2x4 s2x1x3 p1x0x1 g2 bias f32" "n2 c4 o4 in4x5x6 k3 s2 p1 op1 f16 nhwc silu"
+    "n1 c9 o5 in3x9x8 k2x3x3 s1x2x2 d1x2x1 p0x1:1x0 bf16 bias"
+)
+sanitize() {
+    local tool text failed=0
+    for tool in memcheck racecheck; do
+        for text in "${sample[@]}"; do
+            compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/bin/convt" run "$text" --backend cuda --check ||
+                { failed=1; echo "sanitize: $tool failed on $text"; }
+        done
+    done
+    return "$failed"
+}
+
+micro() { "$build/bin/convt_micro" --benchmark_out="$out/micro.json" --benchmark_out_format=json; }
+bench_f32() { convt bench --layers "$layers" --json "$out/bench-f32.json"; }
+bench_f16() {
+    sed 's/"dtype": "f32"/"dtype": "f16"/' "$layers" >"$scratch/perf-f16.jsonl"
+    convt bench --layers "$scratch/perf-f16.jsonl" --json "$out/bench-f16.json"
+}
+torch() { python3 bench/compare_torch.py measure --layers "$layers" --out "$out/torch.json"; }
+table() {
+    python3 bench/compare_torch.py table --torch "$out/torch.json" --convt "$out"/bench-f*.json >"$out/table.md"
+}
+# On any machine: every kernel of the conformance tests for an arch, into $BUILD/kernels. Not one of the default stages.
+compile_ahead() {
+    CONVT_TEST_COMPILE_AHEAD=${ARCH:-sm_90} CONVT_TEST_THREADS=$cores \
+        "$build/bin/conformance_tests" --gtest_filter='*CompileAhead*'
+}
+
+if [[ $only ]]; then
+    "$only"
+    exit
+fi
+
+stages=("$@")
+((${#stages[@]})) || stages=(facts gpu bug_trials origin property conformance sanitize micro bench_f32 bench_f16 torch table)
+status=0
+for stage in "${stages[@]}"; do
+    begin=$(date +%s.%N)
+    echo "=== $stage" >>"$log"
+    if timeout "${LIMIT:-300}" "$0" --only "$out" "$stage" >"$scratch/stage" 2>&1; then verdict=PASS; else verdict=FAIL status=1; fi
+    cat "$scratch/stage" >>"$log"
+    took=$(awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f s", b - a }')
+    echo "$verdict $stage $took" | tee -a "$log"
+    # What went wrong, at once: the log may be far away.
+    [[ $verdict == PASS ]] || tail -n 25 "$scratch/stage"
+done
+exit $status

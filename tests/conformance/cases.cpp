@@ -1,0 +1,145 @@
+#include "conformance/cases.h"
+
+#include "conformance/case_json.h"
+#include "conformance/subject.h"
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <set>
+#include <stdexcept>
+
+namespace convt_jit::test {
+namespace {
+
+using nlohmann::json;
+
+std::string lower(std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+}
+
+// "qs8,qu8,qc8,f16,f32" names f16 and f32; "u8:s8:s8" and "f64" name none that we have.
+std::vector<DType> dtypes_from(const std::string& text) {
+    std::set<std::string> words;
+    std::string word;
+    for (const char c : lower(text) + ",") {
+        if (std::isalnum(static_cast<unsigned char>(c))) {
+            word += c;
+        } else if (!word.empty()) {
+            words.insert(std::exchange(word, ""));
+        }
+    }
+    std::vector<DType> dtypes;
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+        if (words.count(std::string(to_string(dtype)))) dtypes.push_back(dtype);
+    }
+    return dtypes.empty() ? std::vector<DType>{DType::f32} : dtypes;
+}
+
+std::vector<Layout> layouts_from(const std::string& text) {
+    const std::string plain = lower(text);
+    for (const char* word : {"nhwc", "channels last", "channels_last"}) {
+        if (plain.find(word) != std::string::npos) return {Layout::channels_last, Layout::channels_first};
+    }
+    return {Layout::channels_first};
+}
+
+std::vector<double> doubles_from(const json& data, const char* name) {
+    const auto found = data.find(name);
+    return found == data.end() || found->is_null() ? std::vector<double>() : found->get<std::vector<double>>();
+}
+
+Numbers numbers_from(const json& line, const Layer& layer, const Shape& shape) {
+    const json& data = line.at("data");
+    Numbers numbers;
+    numbers.tensors.x = to_layout(doubles_from(data, "input"), shape.batch, layer.in_channels, layer.layout);
+    numbers.tensors.w = doubles_from(data, "weight");
+    numbers.tensors.bias = doubles_from(data, "bias");
+    numbers.expected = to_layout(doubles_from(data, "expected"), shape.batch, layer.out_channels, layer.layout);
+    numbers.abs = line.at("tol").at("abs");
+    numbers.rel = line.at("tol").at("rel");
+    return numbers;
+}
+
+void append(std::vector<Case>& cases, const json& line) {
+    Layer layer = layer_from(line);
+    layer.bias = line.at("bias");
+    int variant = 0;
+    for (const DType dtype : dtypes_from(line.at("dtype"))) {
+        for (const Layout layout : layouts_from(line.at("layout"))) {
+            layer.dtype = dtype;
+            layer.layout = layout;
+            Case item{line.at("id"), layer, {*layer.batch, layer.input}, {}, variant++};
+            if (output_size(layer, layer.input) != dims_from(line.at("out_spatial"))) {
+                throw std::runtime_error("output size is " + to_string(output_size(layer, layer.input)));
+            }
+            // The numbers of the source hold for 32 bits.
+            if (line.contains("data") && dtype == DType::f32) item.numbers = numbers_from(line, layer, item.shape);
+            cases.push_back(std::move(item));
+        }
+    }
+}
+
+}  // namespace
+
+std::string name_of(const Case& item) {
+    return item.id + " " + std::string(to_string(item.layer.dtype)) +
+           (item.layer.layout == Layout::channels_last ? " nhwc" : "");
+}
+
+std::vector<Case> read_cases(const std::string& path) {
+    std::ifstream file(path);
+    if (!file) throw std::runtime_error(path + ": cannot be read");
+    std::vector<Case> cases;
+    std::string text;
+    for (int number = 1; std::getline(file, text); ++number) {
+        try {
+            append(cases, json::parse(text));
+        } catch (const std::exception& error) {
+            throw std::runtime_error(path + ":" + std::to_string(number) + ": " + error.what());
+        }
+    }
+    return cases;
+}
+
+std::vector<Case> all_cases() {
+    std::vector<Case> cases;
+    std::set<std::string> seen;
+    for (const char* file : {"onnx", "burn", "pytorch", "onednn", "xnnpack"}) {
+        for (Case& item : read_cases(data_path("peers/" + std::string(file) + ".jsonl"))) {
+            if (!item.numbers && !seen.insert(to_string(item.layer)).second) continue;
+            cases.push_back(std::move(item));
+        }
+    }
+    return cases;
+}
+
+std::vector<double> to_layout(const std::vector<double>& values, std::int64_t batch, std::int64_t channels,
+                              Layout layout) {
+    if (layout == Layout::channels_first || values.empty()) return values;
+    const std::size_t c_count = static_cast<std::size_t>(channels);
+    const std::size_t pixels = values.size() / static_cast<std::size_t>(batch) / c_count;
+    std::vector<double> result(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::size_t pixel = i % pixels, c = i / pixels % c_count, n = i / pixels / c_count;
+        result[(n * pixels + pixel) * c_count + c] = values[i];
+    }
+    return result;
+}
+
+std::vector<double> from_layout(const std::vector<double>& values, std::int64_t batch, std::int64_t channels,
+                                Layout layout) {
+    if (layout == Layout::channels_first || values.empty()) return values;
+    const std::size_t c_count = static_cast<std::size_t>(channels);
+    const std::size_t pixels = values.size() / static_cast<std::size_t>(batch) / c_count;
+    std::vector<double> result(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::size_t c = i % c_count, pixel = i / c_count % pixels, n = i / c_count / pixels;
+        result[(n * c_count + c) * pixels + pixel] = values[i];
+    }
+    return result;
+}
+
+}  // namespace convt_jit::test

@@ -1,0 +1,71 @@
+// Random layers against the definition. A failure prints a layer string and a seed; $CONVT_TEST_SEED and
+// $CONVT_TEST_COUNT choose other layers ("CONVT_TEST_SEED=123 CONVT_TEST_COUNT=1" one of them).
+
+#include "conformance/check.h"
+#include "conformance/parallel.h"
+#include "conformance/random_layer.h"
+#include "conformance/subject.h"
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <mutex>
+
+namespace convt_jit::test {
+namespace {
+
+constexpr int kShards = 4;
+constexpr std::uint64_t kSeed = 7000;
+
+std::string check_random(const Device& device, std::uint64_t seed) {
+    const RandomLayer drawn = random_layer(seed, device.is_cuda() ? 2e7 : 1e6);
+    RunOptions options;
+    options.prepare.exact_nonfinite = drawn.exact_nonfinite;
+    options.residual_is_y = drawn.residual_is_y;
+    options.forget_sizes = drawn.forget_sizes;
+    return check(engine(), device, drawn.layer, drawn.shape, seed, {}, options);
+}
+
+class Property : public testing::TestWithParam<int> {};
+
+TEST_P(Property, RandomLayersMatchTheDefinition) {
+    CONVT_SUBJECT(device);
+    const std::uint64_t first = number_from("CONVT_TEST_SEED", kSeed);
+    const std::uint64_t count = number_from("CONVT_TEST_COUNT", device.is_cuda() ? 1000 : 40);
+    std::mutex mutex;
+    std::vector<std::uint64_t> seeds;
+    for (std::uint64_t i = static_cast<std::uint64_t>(GetParam()); i < count; i += kShards) seeds.push_back(first + i);
+    parallel(seeds.size(), threads(device), [&](std::size_t i) {
+        const std::string failure = check_random(device, seeds[i]);
+        if (failure.empty()) return;
+        const std::scoped_lock lock(mutex);
+        ADD_FAILURE() << "CONVT_TEST_SEED=" << seeds[i] << " CONVT_TEST_COUNT=1\n" << failure;
+    });
+    std::cout << device.name() << ": " << seeds.size() << " random layers from seed " << first << "\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(Shard, Property, testing::Range(0, kShards));
+
+TEST(RandomLayers, AreValidAndReachEveryOption) {
+    int dims[4] = {}, grouped = 0, last = 0, asymmetric = 0, beyond_stride = 0, tf32 = 0, bias_only = 0;
+    for (std::uint64_t seed = 0; seed < 500; ++seed) {
+        const RandomLayer drawn = random_layer(seed, 1e6);
+        const Layer& layer = drawn.layer;
+        ASSERT_NO_THROW(validate(layer, drawn.shape)) << to_string(layer);
+        ASSERT_EQ(parse_layer(to_string(layer)), layer) << to_string(layer);
+        ++dims[layer.spatial_dims()];
+        grouped += layer.groups > 1;
+        last += layer.layout == Layout::channels_last;
+        asymmetric += layer.pad_begin != layer.pad_end;
+        tf32 += layer.precision == Precision::tf32;
+        for (int axis = 0; axis < layer.spatial_dims(); ++axis) {
+            beyond_stride += layer.output_padding[axis] >= layer.stride[axis];
+            bias_only += layer.kernel[axis] < layer.stride[axis];
+        }
+    }
+    for (const int count : {dims[1], dims[2], dims[3], grouped, last, asymmetric, beyond_stride, tf32, bias_only})
+        EXPECT_GT(count, 20);
+}
+
+}  // namespace
+}  // namespace convt_jit::test

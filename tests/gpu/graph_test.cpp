@@ -1,0 +1,76 @@
+// CUDA graphs: launches of a prepared kernel can be captured; preparing inside a capture is told clearly.
+
+#include "gpu/gpu.h"
+
+namespace convt_jit::test {
+namespace {
+
+class Graph : public testing::TestWithParam<CUstreamCaptureMode> {};
+
+std::vector<double> doubled(std::vector<double> values) {
+    for (double& value : values) value *= 2;
+    return values;
+}
+
+TEST_P(Graph, PreparedKernelIsCapturedAndReplayed) {
+    CONVT_NEEDS_GPUS(1);
+    const Device device = Device::cuda(0);
+    const CudaDriver& driver = CudaDriver::instance();
+    Engine engine = fresh_engine();
+    const Kernel kernel = engine.prepare(k0(), on(device));
+    const OnDevice data(device, k0());
+    const Stream stream(device);
+    auto* cu_stream = static_cast<CUstream>(stream.handle());
+
+    must(driver.begin_capture(cu_stream, GetParam()), "cuStreamBeginCapture");
+    EXPECT_NO_THROW(kernel.launch(data.tensors(), data.shape, stream.handle()));
+    CUgraph graph = nullptr;
+    must(driver.end_capture(cu_stream, &graph), "cuStreamEndCapture");
+    CUgraphExec exec = nullptr;
+    must(driver.graph_instantiate(&exec, graph, 0), "cuGraphInstantiate");
+
+    const auto want = reference(data.layer, data.shape, data.host);
+    must(driver.graph_launch(exec, cu_stream), "cuGraphLaunch");
+    stream.synchronize();
+    EXPECT_EQ(data.y(), want);
+
+    const auto changed = encode(DType::f32, doubled(data.host.x));
+    must(driver.memcpy_to_device(address(data.tensors().x), changed.data(), changed.size()), "cuMemcpyHtoD");
+    must(driver.graph_launch(exec, cu_stream), "cuGraphLaunch");
+    stream.synchronize();
+    EXPECT_EQ(data.y(), doubled(want)) << "the replay did not read the new input";
+    driver.graph_exec_destroy(exec);
+    driver.graph_destroy(graph);
+}
+
+TEST_P(Graph, PreparingInsideACaptureIsToldAndLeavesItWhole) {
+    CONVT_NEEDS_GPUS(1);
+    const Device device = Device::cuda(0);
+    const CudaDriver& driver = CudaDriver::instance();
+    Engine engine = fresh_engine();
+    const OnDevice data(device, k0());
+    const Stream stream(device);
+    auto* cu_stream = static_cast<CUstream>(stream.handle());
+
+    must(driver.begin_capture(cu_stream, GetParam()), "cuStreamBeginCapture");
+    try {
+        (void)engine.prepare(k0(), on(device));
+    } catch (const DriverError& error) {
+        EXPECT_NE(std::string(error.what()).find("captur"), std::string::npos) << error.what();
+    }
+    CUgraph graph = nullptr;
+    EXPECT_EQ(driver.end_capture(cu_stream, &graph), CUDA_SUCCESS) << "the caller's capture was broken";
+    if (graph) driver.graph_destroy(graph);
+
+    const Kernel kernel = engine.prepare(k0(), on(device));
+    kernel.launch(data.tensors(), data.shape, stream.handle());
+    stream.synchronize();
+    EXPECT_EQ(sha16(data.y()), kK0Digest);
+}
+
+INSTANTIATE_TEST_SUITE_P(Mode, Graph,
+                         testing::Values(CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+                                         CU_STREAM_CAPTURE_MODE_RELAXED));
+
+}  // namespace
+}  // namespace convt_jit::test

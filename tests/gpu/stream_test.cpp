@@ -1,0 +1,80 @@
+// Launches keep the order of the caller's stream, and give the same bits every time.
+
+#include "conformance/check.h"
+#include "gpu/gpu.h"
+
+#include <chrono>
+#include <thread>
+
+namespace convt_jit::test {
+namespace {
+
+void CUDA_CB sleep_a_little(void*) { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }
+
+TEST(Stream, LaunchWaitsForWhatTheCallerQueuedBefore) {
+    CONVT_NEEDS_GPUS(1);
+    const Device device = Device::cuda(0);
+    const Layer layer = parse_layer("n64 c4 o4 in64x64 k4x4 s2 p1");
+    Engine engine = fresh_engine();
+    const Kernel kernel = engine.prepare(layer, on(device));
+    const OnDevice data(device, layer);
+    const Stream stream(device);
+    const CudaDriver& driver = CudaDriver::instance();
+    auto* cu_stream = static_cast<CUstream>(stream.handle());
+
+    const auto want = reference(layer, data.shape, data.host);
+    PinnedFloats x(data.host.x.size()), y(want.size());
+    for (int round = 0; round < 100; ++round) {
+        // Integers times a power of two: exact, and another result each round.
+        const double factor = std::ldexp(1.0, round % 13 - 6);
+        std::vector<double> scaled = data.host.x;
+        for (double& value : scaled) value *= factor;
+        x.set(scaled);
+        must(driver.launch_host_func(cu_stream, sleep_a_little, nullptr), "cuLaunchHostFunc");
+        must(driver.memcpy_to_device_async(address(data.tensors().x), x.data(), scaled.size() * sizeof(float),
+                                           cu_stream),
+             "copy");
+        kernel.launch(data.tensors(), data.shape, stream.handle());
+        must(driver.memcpy_to_host_async(y.data(), address(data.tensors().y), want.size() * sizeof(float), cu_stream),
+             "copy");
+        stream.synchronize();
+        const auto got = y.values();
+        for (std::size_t i = 0; i < want.size(); ++i)
+            ASSERT_EQ(got[i], want[i] * factor) << "round " << round << ", y[" << i << "]";
+    }
+}
+
+TEST(Stream, TwoStreamsDoNotDisturbEachOther) {
+    CONVT_NEEDS_GPUS(1);
+    const Device device = Device::cuda(0);
+    Engine engine = fresh_engine();
+    const OnDevice one(device, parse_layer("n16 c4 o4 in64x64 k4x4 s2 p1")),
+        two(device, parse_layer("n16 c6 o3 in50x40 k3x5 s3x2 p1"));
+    const Kernel first = engine.prepare(one.layer, on(device)), second = engine.prepare(two.layer, on(device));
+    const Stream a(device), b(device);
+    for (int round = 0; round < 50; ++round) {
+        first.launch(one.tensors(), one.shape, a.handle());
+        second.launch(two.tensors(), two.shape, b.handle());
+    }
+    a.synchronize();
+    b.synchronize();
+    EXPECT_EQ(one.y(), reference(one.layer, one.shape, one.host));
+    EXPECT_EQ(two.y(), reference(two.layer, two.shape, two.host));
+}
+
+TEST(Stream, RunsAreBitIdentical) {
+    CONVT_NEEDS_GPUS(1);
+    const Device device = Device::cuda(0);
+    Engine engine = fresh_engine();
+    for (const char* text : {"n4 c48 o24 in33x65 k3x5 s2x3 p1x2 bias", "n4 c48 o24 in33x65 k3x5 s2x3 p1x2 f16",
+                             "n2 c32 o16 in9x17x15 k3 s2 p1 op1 bf16 nhwc", "n8 c64 o64 in1000 k8 s4 p2 tf32"}) {
+        const Layer layer = parse_layer(text);
+        const Shape shape = known_shape(layer);
+        const HostTensors tensors = random_tensors(layer, shape, 3);
+        const auto first = run(engine, device, layer, shape, tensors);
+        for (int again = 0; again < 5; ++again) EXPECT_EQ(run(engine, device, layer, shape, tensors), first) << text;
+    }
+}
+
+}  // namespace
+}  // namespace convt_jit::test
