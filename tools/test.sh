@@ -4,7 +4,7 @@
 #   tools/test.sh [--sanitize address,undefined|thread] [ctest argument...]
 #
 # Without --sanitize: all tests, in build/ (those that need a GPU are skipped where there is none). With it: the unit
-# and fault tests in build-asan/, or the concurrency tests in build-tsan/.
+# and fault tests in build-asan/, or those of them with "Threads" in their names in build-tsan/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source tools/setup.sh
@@ -15,7 +15,7 @@ selection=()
 if [[ ${1:-} == --sanitize ]]; then
     case ${2:-} in
         address,undefined) folder=build-asan selection=(-L '^(unit|fault)$') ;;
-        thread) folder=build-tsan selection=(-L '^concurrency$') ;;
+        thread) folder=build-tsan selection=(-L '^(unit|fault)$' -R Threads) ;;
         *) echo "usage: tools/test.sh [--sanitize address,undefined|thread] [ctest argument...]" >&2; exit 2 ;;
     esac
     options=(-DCONVT_JIT_SANITIZE="$2" -DCMAKE_BUILD_TYPE=RelWithDebInfo)
