@@ -3,6 +3,9 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/convt_jit)
 
+# Who links the static library also links what it uses.
+target_link_libraries(convt_jit_static PRIVATE $<INSTALL_INTERFACE:Threads::Threads> ${CMAKE_DL_LIBS})
+
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/convt_jit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
 install(TARGETS convt_jit convt_jit_static EXPORT convt_jit_targets

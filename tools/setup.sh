@@ -82,6 +82,6 @@ configure() {
     if command -v ccache >/dev/null; then
         set -- -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "$@"
     fi
-    cmake -S . -B "$folder" -G Ninja "$@" >"$folder.log" 2>&1 || { cat "$folder.log"; return 1; }
-    mv "$folder.log" "$folder/configure.log"
+    mkdir -p "$folder"
+    cmake -S . -B "$folder" -G Ninja "$@" >"$folder/configure.log" 2>&1 || { cat "$folder/configure.log"; return 1; }
 }
