@@ -24,19 +24,21 @@ DeviceMemory allocate(std::size_t bytes) {
     return DeviceMemory(memory);
 }
 
-DeviceMemory on_device(const std::vector<unsigned char>& bytes) {
-    DeviceMemory memory = allocate(bytes.size());
-    check(cudaMemcpy(memory.get(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
-    return memory;
-}
+struct OwnStream {
+    OwnStream() { check(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking)); }
+    ~OwnStream() { cudaStreamDestroy(handle); }
+    OwnStream(const OwnStream&) = delete;
+    OwnStream& operator=(const OwnStream&) = delete;
 
-struct Stream {
-    Stream() { check(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking)); }
-    ~Stream() { cudaStreamDestroy(handle); }
-    Stream(const Stream&) = delete;
-    Stream& operator=(const Stream&) = delete;
     cudaStream_t handle = nullptr;
 };
+
+// On the stream that the kernel is launched on, so that the kernel comes after the copy.
+DeviceMemory upload(const std::vector<unsigned char>& bytes, const OwnStream& stream) {
+    DeviceMemory memory = allocate(bytes.size());
+    check(cudaMemcpyAsync(memory.get(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice, stream.handle));
+    return memory;
+}
 
 }  // namespace
 
@@ -47,12 +49,12 @@ int main() try {
     const HostTensors numbers = random_tensors(layer, shape, 1);
 
     check(cudaSetDevice(0));
-    const DeviceMemory x = on_device(encode(layer.dtype, numbers.x));
-    const DeviceMemory w = on_device(encode(layer.dtype, numbers.w));
-    const DeviceMemory bias = on_device(encode(layer.dtype, numbers.bias));
+    const OwnStream stream;
+    const DeviceMemory x = upload(encode(layer.dtype, numbers.x), stream);
+    const DeviceMemory w = upload(encode(layer.dtype, numbers.w), stream);
+    const DeviceMemory bias = upload(encode(layer.dtype, numbers.bias), stream);
     std::vector<unsigned char> result(static_cast<std::size_t>(sizes(layer, shape).y) * size_of(layer.dtype));
     const DeviceMemory y = allocate(result.size());
-    const Stream stream;
 
     Engine engine;
     const Kernel kernel = engine.prepare(layer);  // for the device of the current context
