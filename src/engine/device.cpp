@@ -1,0 +1,109 @@
+#include "convt_jit/device.h"
+
+#include "convt_jit/error.h"
+
+#include "driver/memory.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace convt_jit {
+
+Device Device::cuda(int ordinal) {
+    (void)driver::device_facts(ordinal);  // throws where there is no such device
+    return Device(ordinal);
+}
+Device Device::simulator() { return Device(-1); }
+Device Device::best() {
+    if (const int current = driver::current_device(); current >= 0) return Device(current);
+    return Device(driver::device_count(nullptr) > 0 ? 0 : -1);
+}
+int Device::cuda_count(std::string* why) noexcept { return driver::device_count(why); }
+
+std::string Device::name() const { return is_cuda() ? driver::device_facts(ordinal_).name : "simulator"; }
+std::string Device::arch() const { return is_cuda() ? fmt::format("sm_{}", driver::device_facts(ordinal_).arch) : "sim"; }
+std::string Device::driver_version() const { return is_cuda() ? driver::driver_version() : ""; }
+int Device::multiprocessors() const { return is_cuda() ? driver::device_facts(ordinal_).multiprocessors : 1; }
+std::size_t Device::l2_bytes() const { return is_cuda() ? driver::device_facts(ordinal_).l2_bytes : 0; }
+
+struct Buffer::Impl {
+    std::size_t bytes;
+    std::optional<driver::DeviceMemory> device;
+    std::vector<unsigned char> host;
+};
+
+Buffer::Buffer(const Device& device, std::size_t bytes) : impl_(std::make_shared<Impl>()) {
+    impl_->bytes = bytes;
+    if (device.is_cuda())
+        impl_->device.emplace(device.ordinal(), bytes);
+    else
+        impl_->host.resize(bytes);
+}
+void* Buffer::data() const noexcept {
+    if (!impl_) return nullptr;
+    return impl_->device ? impl_->device->data() : impl_->host.data();
+}
+std::size_t Buffer::bytes() const noexcept { return impl_ ? impl_->bytes : 0; }
+void Buffer::upload(const void* host, std::size_t bytes) const {
+    if (bytes == 0) return;
+    if (impl_->device)
+        impl_->device->upload(host, bytes);
+    else
+        std::memcpy(impl_->host.data(), host, bytes);
+}
+void Buffer::download(void* host, std::size_t bytes) const {
+    if (bytes == 0) return;
+    if (impl_->device)
+        impl_->device->download(host, bytes);
+    else
+        std::memcpy(host, impl_->host.data(), bytes);
+}
+void Buffer::fill(unsigned char value) const {
+    if (impl_->bytes == 0) return;
+    if (impl_->device)
+        impl_->device->fill(value, impl_->bytes);
+    else
+        std::memset(impl_->host.data(), value, impl_->bytes);
+}
+
+struct Stream::Impl {
+    std::optional<driver::OwnStream> stream;
+};
+Stream::Stream(const Device& device) : impl_(std::make_shared<Impl>()) {
+    if (device.is_cuda()) impl_->stream.emplace(device.ordinal());
+}
+StreamHandle Stream::handle() const noexcept { return impl_->stream ? impl_->stream->handle() : nullptr; }
+void Stream::synchronize() const {
+    if (impl_->stream) impl_->stream->synchronize();
+}
+
+struct Timer::Impl {
+    std::optional<driver::EventPair> events;
+    std::chrono::steady_clock::time_point start, stop;
+};
+Timer::Timer(const Device& device) : impl_(std::make_shared<Impl>()) {
+    if (device.is_cuda()) impl_->events.emplace(device.ordinal());
+}
+void Timer::start(StreamHandle stream) {
+    if (impl_->events)
+        impl_->events->start(static_cast<CUstream>(stream));
+    else
+        impl_->start = std::chrono::steady_clock::now();
+}
+void Timer::stop(StreamHandle stream) {
+    if (impl_->events)
+        impl_->events->stop(static_cast<CUstream>(stream));
+    else
+        impl_->stop = std::chrono::steady_clock::now();
+}
+double Timer::milliseconds() const {
+    if (impl_->events) return impl_->events->milliseconds();
+    return std::chrono::duration<double, std::milli>(impl_->stop - impl_->start).count();
+}
+
+}  // namespace convt_jit
