@@ -9,7 +9,8 @@
 # stop the others. OUT receives device.log (all output), micro.json, bench-f32.json, bench-f16.json, torch.json,
 # table.md. Exit code: 1 if any failed.
 #
-# Kernels that were compiled ahead lie in $BUILD/kernels (see `compile_ahead` below, which needs no GPU).
+# Kernels that were compiled ahead, without a GPU, are taken from $BUILD/kernels:
+#   CONVT_JIT_CACHE_DIR=$PWD/build/kernels build/bin/compile_ahead sm_90
 set -uo pipefail
 
 only=
@@ -85,12 +86,6 @@ torch() { python3 bench/compare_torch.py measure --layers "$layers" --out "$out/
 table() {
     python3 bench/compare_torch.py table --torch "$out/torch.json" --convt "$out"/bench-f*.json >"$out/table.md"
 }
-# On any machine: every kernel of the conformance tests for an arch, into $BUILD/kernels. Not one of the default stages.
-compile_ahead() {
-    CONVT_TEST_COMPILE_AHEAD=${ARCH:-sm_90} CONVT_TEST_THREADS=$cores \
-        "$build/bin/conformance_tests" --gtest_filter='*CompileAhead*'
-}
-
 if [[ $only ]]; then
     "$only"
     exit

@@ -20,7 +20,7 @@ std::string lower(std::string text) {
     return text;
 }
 
-// "qs8,qu8,qc8,f16,f32" names f16 and f32; "u8:s8:s8" and "f64" name none that we have.
+// "qs8,qu8,qc8,f16,f32" and "fp16/fp32" name f16 and f32; "u8:s8:s8" and "f64" name none that we have.
 std::vector<DType> dtypes_from(const std::string& text) {
     std::set<std::string> words;
     std::string word;
@@ -33,7 +33,8 @@ std::vector<DType> dtypes_from(const std::string& text) {
     }
     std::vector<DType> dtypes;
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
-        if (words.count(std::string(to_string(dtype)))) dtypes.push_back(dtype);
+        const std::string word_of(to_string(dtype));
+        if (words.count(word_of) || words.count("fp" + word_of.substr(1))) dtypes.push_back(dtype);
     }
     return dtypes.empty() ? std::vector<DType>{DType::f32} : dtypes;
 }
@@ -72,7 +73,7 @@ void append(std::vector<Case>& cases, const json& line) {
             layer.dtype = dtype;
             layer.layout = layout;
             Case item{line.at("id"), layer, {*layer.batch, layer.input}, {}, variant++};
-            if (output_size(layer, layer.input) != dims_from(line.at("out_spatial"))) {
+            if (line.contains("out_spatial") && output_size(layer, layer.input) != dims_from(line.at("out_spatial"))) {
                 throw std::runtime_error("output size is " + to_string(output_size(layer, layer.input)));
             }
             // The numbers of the source hold for 32 bits.
@@ -104,16 +105,64 @@ std::vector<Case> read_cases(const std::string& path) {
     return cases;
 }
 
-std::vector<Case> all_cases() {
+std::vector<Case> read_real_layers(const std::string& path) {
+    std::ifstream file(path);
+    if (!file) throw std::runtime_error(path + ": cannot be read");
     std::vector<Case> cases;
-    std::set<std::string> seen;
-    for (const char* file : {"onnx", "burn", "pytorch", "onednn", "xnnpack"}) {
-        for (Case& item : read_cases(data_path("peers/" + std::string(file) + ".jsonl"))) {
-            if (!item.numbers && !seen.insert(to_string(item.layer)).second) continue;
-            cases.push_back(std::move(item));
-        }
+    for (json item : json::parse(file)) {
+        item["id"] = "real/" + item.at("name").get<std::string>();
+        item["pad_begin"] = item["pad_end"] = item.at("padding");
+        item["dtype"] = item.at("dtype_usual");
+        item["layout"] = "NC*";
+        item["bias"] = item.value("bias", true);
+        append(cases, item);
     }
     return cases;
+}
+
+std::vector<Case> read_benchmark_layers(const std::string& path) {
+    std::ifstream file(path);
+    if (!file) throw std::runtime_error(path + ": cannot be read");
+    std::vector<Case> cases;
+    for (const json& item : json::parse(file)) {
+        json line = {{"id", "perf/" + item.at("id").get<std::string>()},
+                     {"dtype", "f32,f16"},
+                     {"layout", "NC*"},
+                     {"bias", true},
+                     {"pad_begin", item.at("p")},
+                     {"pad_end", item.at("p")}};
+        for (const auto& [to, from] : {std::pair("in_spatial", "in"),
+                                       {"kernel", "k"},
+                                       {"stride", "s"},
+                                       {"output_padding", "op"},
+                                       {"dilation", "d"},
+                                       {"groups", "g"},
+                                       {"N", "N"},
+                                       {"Cin", "Cin"},
+                                       {"Cout", "Cout"}}) {
+            line[to] = item.at(from);
+        }
+        append(cases, line);
+    }
+    return cases;
+}
+
+std::vector<Case> all_cases() {
+    std::vector<Case> all;
+    for (const char* file : {"onnx", "burn", "pytorch", "onednn", "xnnpack"}) {
+        auto cases = read_cases(data_path("peers/" + std::string(file) + ".jsonl"));
+        std::move(cases.begin(), cases.end(), std::back_inserter(all));
+    }
+    for (auto& cases :
+         {read_real_layers(data_path("real_layers.json")), read_benchmark_layers(data_path("perf.json"))}) {
+        all.insert(all.end(), cases.begin(), cases.end());
+    }
+    std::set<std::string> seen;
+    std::vector<Case> result;
+    for (Case& item : all) {
+        if (item.numbers || seen.insert(to_string(item.layer)).second) result.push_back(std::move(item));
+    }
+    return result;
 }
 
 std::vector<double> to_layout(const std::vector<double>& values, std::int64_t batch, std::int64_t channels,

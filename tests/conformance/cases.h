@@ -1,4 +1,4 @@
-// Cases: the layers of other projects' test suites (tests/data/peers/*.jsonl).
+// Cases: the layers of other projects' test suites (tests/data/peers/*.jsonl), of real networks and of the benchmarks.
 #pragma once
 
 #include "convt_jit/convt_jit.h"
@@ -30,6 +30,10 @@ struct Case {
 // Reads a file of cases, each once for every dtype that its source names and that this library has (f32 where it names
 // none), and where the source is channels-last in both layouts. Throws std::runtime_error with path and line.
 [[nodiscard]] std::vector<Case> read_cases(const std::string& path);
+
+// The layers of real networks and those of the benchmarks.
+[[nodiscard]] std::vector<Case> read_real_layers(const std::string& path);
+[[nodiscard]] std::vector<Case> read_benchmark_layers(const std::string& path);
 
 // All files, cases without numbers that are the same layer and shape as an earlier one left out.
 [[nodiscard]] std::vector<Case> all_cases();

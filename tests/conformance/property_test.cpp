@@ -31,7 +31,7 @@ class Property : public testing::TestWithParam<int> {};
 TEST_P(Property, RandomLayersMatchTheDefinition) {
     CONVT_SUBJECT(device);
     const std::uint64_t first = number_from("CONVT_TEST_SEED", kSeed);
-    const std::uint64_t count = number_from("CONVT_TEST_COUNT", device.is_cuda() ? 1000 : 40);
+    const std::uint64_t count = number_from("CONVT_TEST_COUNT", device.is_cuda() ? 1000 : 100);
     std::mutex mutex;
     std::vector<std::uint64_t> seeds;
     for (std::uint64_t i = static_cast<std::uint64_t>(GetParam()); i < count; i += kShards) seeds.push_back(first + i);
