@@ -54,6 +54,8 @@ public:
     /// Blocking copies of the whole buffer; `bytes` must equal bytes().
     void upload(const void* host, std::size_t bytes) const;
     void download(void* host, std::size_t bytes) const;
+    /// Enqueues a copy from a buffer of the same device and size.
+    void copy_from(const Buffer& source, StreamHandle stream) const;
     /// Fills every byte.
     void fill(unsigned char value) const;
 

@@ -57,6 +57,7 @@ bool resolve(void* handle, Api& api, std::string& missing) {
     need(api.mem_free, "cuMemFree_v2");
     need(api.copy_to_device, "cuMemcpyHtoD_v2");
     need(api.copy_to_host, "cuMemcpyDtoH_v2");
+    need(api.copy_on_device, "cuMemcpyDtoDAsync_v2");
     need(api.fill, "cuMemsetD8_v2");
     need(api.pointer_attribute, "cuPointerGetAttribute");
     need(api.stream_create, "cuStreamCreate");

@@ -38,6 +38,7 @@ struct Api {
     decltype(&::cuMemFree) mem_free;
     decltype(&::cuMemcpyHtoD) copy_to_device;
     decltype(&::cuMemcpyDtoH) copy_to_host;
+    decltype(&::cuMemcpyDtoDAsync) copy_on_device;
     decltype(&::cuMemsetD8) fill;
     decltype(&::cuPointerGetAttribute) pointer_attribute;
 

@@ -69,6 +69,12 @@ void DeviceMemory::download(void* host, std::size_t bytes) const {
     });
 }
 
+void DeviceMemory::copy_from(const DeviceMemory& source, std::size_t bytes, CUstream stream) const {
+    use_in(context_, [&](const Api& cuda) {
+        check(cuda.copy_on_device(address(data_), address(source.data_), bytes, stream), "cuMemcpyDtoDAsync");
+    });
+}
+
 void DeviceMemory::fill(unsigned char value, std::size_t bytes) const {
     use_in(context_, [&](const Api& cuda) {
         check(cuda.ctx_synchronize(), "cuCtxSynchronize", "before a fill");

@@ -63,6 +63,14 @@ void Buffer::download(void* host, std::size_t bytes) const {
     else
         std::memcpy(host, impl_->host.data(), bytes);
 }
+void Buffer::copy_from(const Buffer& source, StreamHandle stream) const {
+    if (source.bytes() != bytes() || source.impl_->device.has_value() != impl_->device.has_value())
+        throw LayerError("source", std::to_string(source.bytes()), "a buffer of the same device and size");
+    if (impl_->device)
+        impl_->device->copy_from(*source.impl_->device, bytes(), static_cast<CUstream>(stream));
+    else
+        std::memcpy(data(), source.data(), bytes());
+}
 void Buffer::fill(unsigned char value) const {
     if (impl_->bytes == 0) return;
     if (impl_->device)

@@ -1,0 +1,255 @@
+#include "bench/bench.h"
+
+#include "bench/result_file.h"
+#include "bench/roofline.h"
+#include "subject/check.h"
+#include "subject/choice.h"
+#include "subject/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+namespace convt_jit::tools {
+namespace {
+
+constexpr int kCopies = 11;
+constexpr std::size_t kCopyBytes = std::size_t{1} << 30;  // many times the L2 of any card
+
+struct Options {
+    LayerChoice layers;
+    std::string json, filter, plan, dtype;
+    int repeats = 25;
+};
+
+double median(std::vector<double> values) {
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+    return values[values.size() / 2];
+}
+
+double spread(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return (values[values.size() * 3 / 4] - values[values.size() / 4]) / values[values.size() / 2];
+}
+
+double copy_bytes_per_second(const Device& device) {
+    const Buffer from(device, kCopyBytes), to(device, kCopyBytes);
+    from.fill(1);
+    std::vector<double> times;
+    Timer timer(device);
+    for (int i = 0; i < kCopies; ++i) {
+        timer.start(nullptr);
+        to.copy_from(from, nullptr);
+        timer.stop(nullptr);
+        times.push_back(timer.milliseconds());
+    }
+    return 2.0 * static_cast<double>(kCopyBytes) / (median(times) * 1e-3);
+}
+
+// First line of what a command prints; empty where it fails.
+std::string first_line_of(const char* command) {
+    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command, "r"), [](FILE* file) { return pclose(file); });
+    std::array<char, 256> line{};
+    if (!pipe || std::fgets(line.data(), line.size(), pipe.get()) == nullptr) return {};
+    line[std::strcspn(line.data(), "\n")] = 0;
+    return line.data();
+}
+
+std::string commit() {
+    if (const char* given = std::getenv("CONVT_COMMIT"); given != nullptr) return given;
+    return first_line_of("git describe --always --dirty --abbrev=12 2>/dev/null");
+}
+
+Buffer uploaded(const Device& device, const std::vector<unsigned char>& bytes) {
+    Buffer buffer(device, bytes.size());
+    if (!bytes.empty()) buffer.upload(bytes.data(), bytes.size());
+    return buffer;
+}
+
+// Tensors of a layer on the device with repeated random values, and the first and the last sample of y judged by the
+// reference family on the device.
+class Bench {
+public:
+    Bench(Engine& engine, const Device& device, const NamedLayer& named, const std::string& plan)
+        : engine_(engine), device_(device), layer_(named.layer), shape_(known_shape(named.layer)) {
+        PrepareOptions options;
+        options.device = device;
+        options.plan = plan;
+        kernel_ = engine.prepare(layer_, options);
+        const Sizes n = sizes(layer_, shape_);
+        double terms = static_cast<double>(layer_.in_channels_per_group());
+        for (int a = 0; a < layer_.spatial_dims(); ++a)
+            terms *= static_cast<double>(layer_.kernel[a]) / static_cast<double>(layer_.stride[a]);
+        const auto random = [&](std::int64_t elements, DType dtype, double deviation, std::uint64_t seed) {
+            return uploaded(device, repeated_random(dtype, elements, deviation, seed));
+        };
+        x_ = random(n.x, layer_.dtype, 1, 1);
+        w_ = random(n.w, layer_.dtype, 1 / std::sqrt(std::max(terms, 1.0)), 2);
+        if (layer_.bias) bias_ = random(n.channels, layer_.dtype, 1, 3);
+        if (layer_.epilogue.residual) residual_ = random(n.y, layer_.dtype, 1, 4);
+        if (layer_.epilogue.affine) scale_ = random(n.channels, DType::f32, 1, 5), shift_ = random(n.channels, DType::f32, 1, 6);
+        y_ = Buffer(device, static_cast<std::size_t>(n.y) * size_of(layer_.dtype));
+        y_.fill(0xff);
+    }
+
+    [[nodiscard]] const KernelInfo& info() const { return kernel_.info(); }
+    [[nodiscard]] const Shape& shape() const { return shape_; }
+
+    [[nodiscard]] std::vector<double> measure(int repeats, const Buffer& flush) const {
+        kernel_.launch(pointers(y_, 0), shape_);
+        std::vector<double> times;
+        Timer timer(device_);
+        for (int i = 0; i < repeats; ++i) {
+            flush.fill(static_cast<unsigned char>(i));
+            timer.start(nullptr);
+            kernel_.launch(pointers(y_, 0), shape_);
+            timer.stop(nullptr);
+            times.push_back(timer.milliseconds());
+        }
+        return times;
+    }
+
+    // Relative L2 error over the first and the last sample.
+    [[nodiscard]] Errors judge() const {
+        PrepareOptions options;
+        options.device = device_;
+        options.plan = "reference";
+        const Kernel reference = engine_.prepare(layer_, options);
+        const Shape one{1, shape_.input};
+        const auto per_sample = static_cast<std::size_t>(sizes(layer_, one).y);
+        std::vector<unsigned char> y(y_.bytes());
+        y_.download(y.data(), y.size());
+        const std::size_t sample_bytes = per_sample * size_of(layer_.dtype);
+        std::vector<double> got, want;
+        std::vector<std::int64_t> samples = {0};
+        if (shape_.batch > 1) samples.push_back(shape_.batch - 1);
+        for (const std::int64_t sample : samples) {
+            const Buffer exact(device_, per_sample * sizeof(double));
+            exact.fill(0xff);
+            reference.launch(pointers(exact, sample), one);
+            std::vector<double> values(per_sample);
+            exact.download(values.data(), exact.bytes());
+            want.insert(want.end(), values.begin(), values.end());
+            const auto first = y.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(sample) * sample_bytes);
+            const std::vector<double> ours = decode(layer_.dtype, {first, first + static_cast<std::ptrdiff_t>(sample_bytes)});
+            got.insert(got.end(), ours.begin(), ours.end());
+        }
+        return compare(got, want);
+    }
+
+private:
+    [[nodiscard]] Tensors pointers(const Buffer& y, std::int64_t sample) const {
+        const Sizes one = sizes(layer_, {1, shape_.input});
+        const auto moved = [&](const Buffer& buffer, std::int64_t elements) {
+            return static_cast<const char*>(buffer.data()) + static_cast<std::size_t>(sample * elements) * size_of(layer_.dtype);
+        };
+        Tensors t;
+        t.x = moved(x_, one.x);
+        t.w = w_.data();
+        t.y = y.data();
+        if (layer_.bias) t.bias = bias_.data();
+        if (layer_.epilogue.residual) t.residual = moved(residual_, one.y);
+        if (layer_.epilogue.affine) {
+            t.scale = static_cast<const float*>(scale_.data());
+            t.shift = static_cast<const float*>(shift_.data());
+        }
+        return t;
+    }
+
+    Engine& engine_;
+    Device device_;
+    Layer layer_;
+    Shape shape_;
+    Kernel kernel_;
+    Buffer x_, w_, bias_, residual_, scale_, shift_, y_;
+};
+
+DType dtype_named(const std::string& name) { return name == "f16" ? DType::f16 : name == "bf16" ? DType::bf16 : DType::f32; }
+
+std::vector<NamedLayer> chosen_layers(const Options& options) {
+    std::vector<NamedLayer> layers = options.layers.layers();
+    std::erase_if(layers, [&](const NamedLayer& named) {
+        return named.name.find(options.filter) == std::string::npos && to_string(named.layer).find(options.filter) == std::string::npos;
+    });
+    if (layers.empty()) throw LayerError("--filter", options.filter, "a part of the name or string of some layer");
+    if (!options.dtype.empty())
+        for (NamedLayer& named : layers) {
+            named.layer.dtype = dtype_named(options.dtype);
+            named.layer.precision = options.dtype == "tf32" ? Precision::tf32 : Precision::ieee;
+            validate(named.layer);
+        }
+    return layers;
+}
+
+int bench(const Options& options, const std::string& command) {
+    const std::vector<NamedLayer> layers = chosen_layers(options);
+    if (options.repeats < 3) throw LayerError("--repeats", std::to_string(options.repeats), "3 or more");
+    std::string missing;
+    if (Device::cuda_count(&missing) == 0)
+        throw UnsupportedError("bench needs a GPU (" + missing + "); the simulator's times say nothing");
+    const Device device = Device::best();
+    Environment environment{device.name(), device.driver_version(), nvrtc_version(), commit(), command,
+                            copy_bytes_per_second(device) * 1e-12, true};
+    const std::optional<Rates> rates = measured_rates(environment.card);
+    environment.operations_counted = rates.has_value();
+    const Buffer flush(device, std::max<std::size_t>(4 * device.l2_bytes(), std::size_t{256} << 20));
+    Engine engine;
+    std::vector<Result> results;
+    Progress progress(layers.size());
+    for (const NamedLayer& named : layers) {
+        progress.step(named.name.empty() ? to_string(named.layer) : named.name);
+        Result result;
+        result.named = named;
+        try {
+            const Bench subject(engine, device, named, options.plan);
+            const std::vector<double> times = subject.measure(options.repeats, flush);
+            result.info = subject.info();
+            result.ms = median(times);
+            result.spread = spread(times);
+            result.speed_of_light_ms =
+                speed_of_light_ms(named.layer, subject.shape(), environment.copy_tb_per_s * 1e12, rates);
+            result.errors = subject.judge();
+            if (result.errors.wrong_nonfinite != 0 || !(result.errors.rel_l2 <= tolerance(named.layer)))
+                result.failure = fmt::format("wrong: relative L2 error {:.2e}, allowed {:.1e}, {} wrongly non-finite",
+                                             result.errors.rel_l2, tolerance(named.layer), result.errors.wrong_nonfinite);
+        } catch (const std::exception& error) {
+            result.failure = error.what();
+        }
+        results.push_back(std::move(result));
+    }
+    progress.clear();
+    print_results(environment, results);
+    if (!options.json.empty()) write_results(options.json, environment, results);
+    return std::all_of(results.begin(), results.end(), [](const Result& r) { return r.failure.empty(); }) ? 0 : 1;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, int& status) {
+    auto options = std::make_shared<Options>();
+    CLI::App* const command = app.add_subcommand("bench", "Measure layers on the GPU against the speed of light");
+    options->layers.add_to(*command);
+    command->add_option("--json", options->json, "write the results there, too")->type_name("FILE");
+    command->add_option("--filter", options->filter, "only layers whose name or string contains this");
+    command->add_option("--dtype", options->dtype, "measure all layers in this instead of their own")
+        ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}));
+    command->add_option("--repeats", options->repeats, "launches of which the median is taken")->capture_default_str();
+    command->add_option("--plan", options->plan, "use this plan instead of the default choice (docs/plan.md)");
+    command->callback([options, &status] {
+        std::string line = "convt bench";
+        for (const std::string& text : options->layers.strings) line += " \"" + text + "\"";
+        if (!options->layers.file.empty()) line += " --layers " + options->layers.file;
+        if (!options->filter.empty()) line += " --filter " + options->filter;
+        if (!options->dtype.empty()) line += " --dtype " + options->dtype;
+        if (!options->plan.empty()) line += " --plan \"" + options->plan + "\"";
+        status = bench(*options, line);
+    });
+}
+
+}  // namespace convt_jit::tools

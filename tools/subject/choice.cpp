@@ -1,0 +1,47 @@
+#include "subject/choice.h"
+
+#include <fmt/format.h>
+
+namespace convt_jit::tools {
+
+void LayerChoice::add_to(CLI::App& command) {
+    command.add_option("LAYER", strings, "layer strings, each one quoted argument: \"n16 c32 o64 in128x256 k3x5 s2x3\"");
+    command.add_option("--layers", file, "file of layers, a JSON object a line")->type_name("FILE");
+}
+
+std::vector<NamedLayer> LayerChoice::layers() const {
+    std::vector<NamedLayer> chosen;
+    for (const std::string& text : strings) chosen.push_back({"", parse_layer(text)});
+    if (!file.empty())
+        for (NamedLayer& layer : read_layers_file(file)) chosen.push_back(std::move(layer));
+    if (chosen.empty()) throw LayerError("LAYER", "missing", "at least one layer string, or --layers FILE with one");
+    for (const NamedLayer& named : chosen) {
+        if (!named.layer.input.empty()) continue;
+        throw LayerError(named.name.empty() ? "\"" + to_string(named.layer) + "\"" : named.name,
+                         LayerError("in", "missing", "input sizes as in128x256, since tensors are made"));
+    }
+    return chosen;
+}
+
+void BackendChoice::add_to(CLI::App& command) {
+    command.add_option("--backend", name, "where kernels run; auto: a GPU where there is one")
+        ->check(CLI::IsMember({"auto", "cuda", "sim"}))
+        ->capture_default_str();
+}
+
+Device BackendChoice::device(std::string& why) const {
+    if (name == "sim") {
+        why = "asked for";
+        return Device::simulator();
+    }
+    std::string missing;
+    if (Device::cuda_count(&missing) > 0) {
+        why = name == "cuda" ? "asked for" : "the first there is";
+        return Device::best();
+    }
+    if (name == "cuda") return Device::cuda(0);  // throws and says why not
+    why = "no GPU: " + missing;
+    return Device::simulator();
+}
+
+}  // namespace convt_jit::tools

@@ -1,0 +1,32 @@
+// Choice: what the user named on the command line: layers and a device.
+#pragma once
+
+#include "convt_jit/convt_jit.h"
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+namespace convt_jit::tools {
+
+// LAYER... and --layers FILE.
+struct LayerChoice {
+    std::vector<std::string> strings;
+    std::string file;
+
+    void add_to(CLI::App& command);
+    // Throws LayerError; also where nothing was named, or a layer does not know its input size.
+    [[nodiscard]] std::vector<NamedLayer> layers() const;
+};
+
+// The device for --backend auto|cuda|sim, and why it was taken.
+struct BackendChoice {
+    std::string name = "auto";
+
+    void add_to(CLI::App& command);
+    // Throws DriverError where `cuda` was asked for and there is none.
+    [[nodiscard]] Device device(std::string& why) const;
+};
+
+}  // namespace convt_jit::tools
