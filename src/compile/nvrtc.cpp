@@ -118,12 +118,12 @@ struct Nvrtc::Impl {
         CompileError::Details details;
         details.arch = to_string(arch);
         details.options = fmt::format("{}", fmt::join(compile_options(arch), " "));
-        throw CompileError(
-            fmt::format("{} ({}) cannot compile for {}; it knows {}{}. For a newer GPU install a newer CUDA toolkit, "
-                        "or set CONVT_JIT_NVRTC to a newer libnvrtc.",
-                        name(), library.path, details.arch, fmt::join(known, " "),
-                        arch.suffix != 0 ? ", some of them also with a suffix" : ""),
-            std::move(details));
+        const std::string message = fmt::format(
+            "{} ({}) cannot compile for {}; it knows {}{}. For a newer GPU install a newer CUDA toolkit, or set "
+            "CONVT_JIT_NVRTC to a newer libnvrtc.",
+            name(), library.path, details.arch, fmt::join(known, " "),
+            arch.suffix != 0 ? ", some of them also with a suffix" : "");
+        throw CompileError(message, std::move(details));
     }
 };
 

@@ -1,7 +1,6 @@
 #include "convt_jit/device.h"
 
 #include "convt_jit/error.h"
-
 #include "driver/memory.h"
 
 #include <fmt/format.h>
@@ -9,10 +8,35 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
-#include <vector>
 
 namespace convt_jit {
+namespace {
+
+// As cuMemAlloc aligns, so that the simulator takes the same paths.
+constexpr std::align_val_t kAlignment{256};
+
+void require_size(std::size_t given, std::size_t buffer) {
+    if (given != buffer) throw LayerError("bytes", std::to_string(given), fmt::format("the buffer's {}", buffer));
+}
+
+class HostMemory {
+public:
+    explicit HostMemory(std::size_t bytes) : data_(::operator new(bytes, kAlignment)) {}
+    ~HostMemory() { ::operator delete(data_, kAlignment); }
+    HostMemory(const HostMemory&) = delete;
+    HostMemory& operator=(const HostMemory&) = delete;
+    [[nodiscard]] void* data() const noexcept { return data_; }
+    void upload(const void* host, std::size_t bytes) const { std::memcpy(data_, host, bytes); }
+    void download(void* host, std::size_t bytes) const { std::memcpy(host, data_, bytes); }
+    void fill(unsigned char value, std::size_t bytes) const { std::memset(data_, value, bytes); }
+
+private:
+    void* data_;
+};
+
+}  // namespace
 
 Device Device::cuda(int ordinal) {
     (void)driver::device_facts(ordinal);  // throws where there is no such device
@@ -26,7 +50,9 @@ Device Device::best() {
 int Device::cuda_count(std::string* why) noexcept { return driver::device_count(why); }
 
 std::string Device::name() const { return is_cuda() ? driver::device_facts(ordinal_).name : "simulator"; }
-std::string Device::arch() const { return is_cuda() ? fmt::format("sm_{}", driver::device_facts(ordinal_).arch) : "sim"; }
+std::string Device::arch() const {
+    return is_cuda() ? fmt::format("sm_{}", driver::device_facts(ordinal_).arch) : "sim";
+}
 std::string Device::driver_version() const { return is_cuda() ? driver::driver_version() : ""; }
 int Device::multiprocessors() const { return is_cuda() ? driver::device_facts(ordinal_).multiprocessors : 1; }
 std::size_t Device::l2_bytes() const { return is_cuda() ? driver::device_facts(ordinal_).l2_bytes : 0; }
@@ -34,7 +60,16 @@ std::size_t Device::l2_bytes() const { return is_cuda() ? driver::device_facts(o
 struct Buffer::Impl {
     std::size_t bytes;
     std::optional<driver::DeviceMemory> device;
-    std::vector<unsigned char> host;
+    std::optional<HostMemory> host;
+
+    // Runs `use` on whichever memory it is.
+    template <class Use>
+    void with(const Use& use) const {
+        if (device)
+            use(*device);
+        else
+            use(*host);
+    }
 };
 
 Buffer::Buffer(const Device& device, std::size_t bytes) : impl_(std::make_shared<Impl>()) {
@@ -42,26 +77,22 @@ Buffer::Buffer(const Device& device, std::size_t bytes) : impl_(std::make_shared
     if (device.is_cuda())
         impl_->device.emplace(device.ordinal(), bytes);
     else
-        impl_->host.resize(bytes);
+        impl_->host.emplace(bytes);
 }
 void* Buffer::data() const noexcept {
     if (!impl_) return nullptr;
-    return impl_->device ? impl_->device->data() : impl_->host.data();
+    return impl_->device ? impl_->device->data() : impl_->host->data();
 }
 std::size_t Buffer::bytes() const noexcept { return impl_ ? impl_->bytes : 0; }
 void Buffer::upload(const void* host, std::size_t bytes) const {
+    require_size(bytes, this->bytes());
     if (bytes == 0) return;
-    if (impl_->device)
-        impl_->device->upload(host, bytes);
-    else
-        std::memcpy(impl_->host.data(), host, bytes);
+    impl_->with([&](const auto& memory) { memory.upload(host, bytes); });
 }
 void Buffer::download(void* host, std::size_t bytes) const {
+    require_size(bytes, this->bytes());
     if (bytes == 0) return;
-    if (impl_->device)
-        impl_->device->download(host, bytes);
-    else
-        std::memcpy(host, impl_->host.data(), bytes);
+    impl_->with([&](const auto& memory) { memory.download(host, bytes); });
 }
 void Buffer::copy_from(const Buffer& source, StreamHandle stream) const {
     if (source.bytes() != bytes() || source.impl_->device.has_value() != impl_->device.has_value())
@@ -72,11 +103,8 @@ void Buffer::copy_from(const Buffer& source, StreamHandle stream) const {
         std::memcpy(data(), source.data(), bytes());
 }
 void Buffer::fill(unsigned char value) const {
-    if (impl_->bytes == 0) return;
-    if (impl_->device)
-        impl_->device->fill(value, impl_->bytes);
-    else
-        std::memset(impl_->host.data(), value, impl_->bytes);
+    if (bytes() == 0) return;
+    impl_->with([&](const auto& memory) { memory.fill(value, impl_->bytes); });
 }
 
 struct Stream::Impl {
