@@ -1,8 +1,8 @@
 // Memory: device buffers, streams and events for tools and tests.
 #pragma once
 
+#include "driver/capture.h"
 #include "driver/context.h"
-#include "driver/module.h"
 
 #include <cstddef>
 
@@ -10,6 +10,7 @@ using CUevent = struct CUevent_st*;
 
 namespace convt_jit::driver {
 
+// Each copy or fill waits for everything that the device was given before, and is complete when it returns.
 class DeviceMemory {
 public:
     DeviceMemory(int ordinal, std::size_t bytes);

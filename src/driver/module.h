@@ -1,6 +1,7 @@
 // Module: a loaded cubin and its one kernel.
 #pragma once
 
+#include "driver/capture.h"
 #include "driver/context.h"
 
 #include <cstddef>
@@ -10,7 +11,6 @@
 
 using CUmodule = struct CUmod_st*;
 using CUfunction = struct CUfunc_st*;
-using CUstream = struct CUstream_st*;
 
 namespace convt_jit::driver {
 
@@ -21,6 +21,8 @@ struct FunctionFacts {
 
 class Module {
 public:
+    // Loads everything now, nothing on the first launch. Leaves a graph capture that is under way whole, whichever
+    // thread captures: loading does not become part of the graph.
     // Throws DriverError: the cubin does not load, has no such kernel, needs more shared memory than the device has.
     Module(const Context& context, std::string_view cubin, const std::string& entry, std::size_t shared_bytes);
     ~Module();  // unloads, where the context is still there
@@ -30,7 +32,8 @@ public:
     [[nodiscard]] const FunctionFacts& facts() const noexcept { return facts_; }
     [[nodiscard]] const Context& context() const noexcept { return context_; }
 
-    // `argument`: the kernel's single parameter, copied by the driver. Throws DriverError.
+    // `argument`: the kernel's single parameter, copied by the driver. Throws DriverError, also where the context is
+    // gone. No allocation, no lock, no synchronisation; the caller's current context stays what it is.
     void launch(const std::uint32_t grid[3], std::uint32_t threads, std::size_t shared_bytes, CUstream stream,
                 const void* argument) const;
 
@@ -40,9 +43,5 @@ private:
     CUfunction function_ = nullptr;
     FunctionFacts facts_;
 };
-
-// True while the calling thread may not load modules, since one of its streams is being captured into a graph
-// (`stream`, or any stream in a capture mode that forbids it).
-[[nodiscard]] bool capturing(CUstream stream) noexcept;
 
 }  // namespace convt_jit::driver

@@ -284,7 +284,7 @@ std::vector<NamedLayer> read_layers_file(const std::string& path) {
         const std::string_view text = trimmed(line);
         if (text.empty() || text.front() == '#') continue;
         try {
-            layers.push_back(parse_layer_json(text));
+            layers.push_back(parse_layer_json(line));
         } catch (const LayerError& error) {
             throw LayerError(fmt::format("{}:{}", path, number), error);
         }

@@ -41,48 +41,78 @@ std::int64_t reached(const Problem& p, std::size_t axis, std::int64_t i, std::in
 
 bool inside(const Problem& p, std::size_t axis, std::int64_t o) { return o >= 0 && o < p.output[axis]; }
 
-// y[reached(i)] += x[i] * w along the innermost axis.
-void scatter_row(const Problem& p, const double* x, std::int64_t tap, double w, double* y) {
+// While sums are made, a row of outputs is kept in the order of its phases, r = o % stride: what a tap reaches then
+// lies side by side. Here is where phase r begins.
+std::int64_t phase_begin(const Problem& p, std::int64_t r) {
+    return r * (p.output[2] / p.stride[2]) + std::min(r, p.output[2] % p.stride[2]);
+}
+
+// Some input channels of one group, each with the taps to one output channel.
+template <std::size_t kCount>
+struct Channels {
+    std::array<const double*, kCount> x, w;
+};
+
+// y[reached(i)] += x[i]*w along the innermost axis, channel after channel.
+template <std::size_t kCount>
+void scatter_row(const Problem& p, const Channels<kCount>& row, std::int64_t tap, double* y) {
     const std::int64_t stride = p.stride[2], first = reached(p, 2, 0, tap);
     const std::int64_t begin = first >= 0 ? 0 : (-first + stride - 1) / stride;
     const std::int64_t past = p.output[2] - first;  // positions before the end of the row
     const std::int64_t end = std::min(p.input[2], past <= 0 ? 0 : (past + stride - 1) / stride);
-    if (stride == 1)
-        for (std::int64_t i = begin; i < end; ++i) y[first + i] += x[i] * w;
-    else
-        for (std::int64_t i = begin; i < end; ++i) y[first + i * stride] += x[i] * w;
+    const std::int64_t r = (first % stride + stride) % stride;
+    const std::int64_t target = phase_begin(p, r) + (first - r) / stride;
+    std::array<double, kCount> w;
+    for (std::size_t c = 0; c < kCount; ++c) w[c] = row.w[c][tap];
+    for (std::int64_t i = begin; i < end; ++i) {
+        double sum = y[target + i];
+        for (std::size_t c = 0; c < kCount; ++c) sum += row.x[c][i] * w[c];
+        y[target + i] = sum;
+    }
 }
 
-// Adds one input channel into one output channel, both as planes.
-void scatter_plane(const Problem& p, const double* x, const double* w, double* y) {
+// Adds the planes of some input channels into the plane of one output channel.
+template <std::size_t kCount>
+void scatter_planes(const Problem& p, const Channels<kCount>& planes, double* y) {
     for (std::int64_t i0 = 0; i0 < p.input[0]; ++i0)
-        for (std::int64_t i1 = 0; i1 < p.input[1]; ++i1) {
-            const double* const row = x + (i0 * p.input[1] + i1) * p.input[2];
+        for (std::int64_t i1 = 0; i1 < p.input[1]; ++i1)
             for (std::int64_t k0 = 0; k0 < p.kernel[0]; ++k0) {
                 const std::int64_t o0 = reached(p, 0, i0, k0);
                 if (!inside(p, 0, o0)) continue;
                 for (std::int64_t k1 = 0; k1 < p.kernel[1]; ++k1) {
                     const std::int64_t o1 = reached(p, 1, i1, k1);
                     if (!inside(p, 1, o1)) continue;
-                    const double* const taps = w + (k0 * p.kernel[1] + k1) * p.kernel[2];
+                    Channels<kCount> row = planes;
+                    for (const double*& x : row.x) x += (i0 * p.input[1] + i1) * p.input[2];
+                    for (const double*& w : row.w) w += (k0 * p.kernel[1] + k1) * p.kernel[2];
                     double* const target = y + (o0 * p.output[1] + o1) * p.output[2];
-                    for (std::int64_t k2 = 0; k2 < p.kernel[2]; ++k2) scatter_row(p, row, k2, taps[k2], target);
+                    for (std::int64_t k2 = 0; k2 < p.kernel[2]; ++k2) scatter_row(p, row, k2, target);
                 }
             }
-        }
 }
 
-void finish_plane(const Layer& layer, const HostTensors& tensors, std::int64_t channel, const double* residual,
-                  double* y, std::int64_t elements) {
-    const auto c = static_cast<std::size_t>(channel);
+double finished(const Layer& layer, const HostTensors& tensors, std::size_t channel, const double* residual,
+                double value) {
     const Epilogue& epilogue = layer.epilogue;
-    for (std::int64_t i = 0; i < elements; ++i) {
-        double value = y[i];
-        if (layer.bias) value += tensors.bias[c];
-        if (epilogue.scale) value *= *epilogue.scale;
-        if (epilogue.affine) value = value * tensors.scale[c] + tensors.shift[c];
-        if (epilogue.residual) value += residual[i];
-        y[i] = clamped(epilogue, activate(epilogue, value));
+    if (layer.bias) value += tensors.bias[channel];
+    if (epilogue.scale) value *= *epilogue.scale;
+    if (epilogue.affine) value = value * tensors.scale[channel] + tensors.shift[channel];
+    if (epilogue.residual) value += *residual;
+    return clamped(epilogue, activate(epilogue, value));
+}
+
+// Applies the epilogue and puts the rows in order.
+void finish_plane(const Problem& p, const HostTensors& tensors, std::int64_t channel, const double* residual,
+                  double* y) {
+    std::vector<double> sums(static_cast<std::size_t>(p.output[2]));
+    for (std::int64_t row = 0; row < p.output[0] * p.output[1]; ++row) {
+        double* const target = y + row * p.output[2];
+        std::copy_n(target, p.output[2], sums.begin());
+        const double* sum = sums.data();
+        for (std::int64_t r = 0; r < p.stride[2]; ++r)
+            for (std::int64_t o = r; o < p.output[2]; o += p.stride[2])
+                target[o] = finished(p.layer, tensors, static_cast<std::size_t>(channel),
+                                     residual == nullptr ? nullptr : residual + row * p.output[2] + o, *sum++);
     }
 }
 
@@ -136,11 +166,15 @@ std::vector<double> scatter(const Layer& layer, const Shape& shape, const HostTe
         const std::int64_t n = plane / layer.out_channels, o = plane % layer.out_channels;
         const std::int64_t first_in = o / outs * ins;
         double* const target = y.data() + plane * out_plane;
-        for (std::int64_t c = first_in; c < first_in + ins; ++c)
-            scatter_plane(p, x + (n * layer.in_channels + c) * in_plane,
-                          tensors.w.data() + (c * outs + o % outs) * taps, target);
-        finish_plane(layer, tensors, o, layer.epilogue.residual ? residual + plane * out_plane : nullptr, target,
-                     out_plane);
+        const auto x_of = [&](std::int64_t c) { return x + (n * layer.in_channels + c) * in_plane; };
+        const auto w_of = [&](std::int64_t c) { return tensors.w.data() + (c * outs + o % outs) * taps; };
+        std::int64_t c = first_in;
+        for (; c + 4 <= first_in + ins; c += 4)
+            scatter_planes<4>(
+                p, {{x_of(c), x_of(c + 1), x_of(c + 2), x_of(c + 3)}, {w_of(c), w_of(c + 1), w_of(c + 2), w_of(c + 3)}},
+                target);
+        for (; c < first_in + ins; ++c) scatter_planes<1>(p, {{x_of(c)}, {w_of(c)}}, target);
+        finish_plane(p, tensors, o, layer.epilogue.residual ? residual + plane * out_plane : nullptr, target);
     });
     return last ? transposed(y, p.batch, layer.out_channels, out_plane, threads) : y;
 }

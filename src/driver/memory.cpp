@@ -1,0 +1,127 @@
+#include "driver/memory.h"
+
+#include "convt_jit/error.h"
+#include "driver/api.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace convt_jit::driver {
+namespace {
+
+// For destructors: runs `release` in the context, or nothing where what it would release went with the context.
+template <class Release>
+void release_in(const Context& context, const Release& release) noexcept {
+    if (!alive(context)) return;
+    try {
+        const Current current(context);
+        const RelaxedCapture relaxed;
+        release(api());
+    } catch (const std::exception&) {
+        // Nothing that a destructor could do about it.
+    }
+}
+
+// Runs `use` in the context, which must still be there.
+template <class Use>
+void use_in(const Context& context, const Use& use) {
+    const Api& cuda = api();
+    if (!alive(context))
+        throw_failed(CUDA_ERROR_CONTEXT_IS_DESTROYED, "cuCtxPushCurrent",
+                     fmt::format("using memory, a stream or an event of device {}", context.device));
+    const Current current(context);
+    use(cuda);
+}
+
+CUdeviceptr address(void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(int ordinal, std::size_t bytes) : context_(context_for(ordinal)) {
+    use_in(context_, [&](const Api& cuda) {
+        const RelaxedCapture relaxed;
+        CUdeviceptr allocated = 0;
+        check(cuda.mem_alloc(&allocated, std::max<std::size_t>(bytes, 1)), "cuMemAlloc",
+              fmt::format("allocating {} bytes on device {}", bytes, ordinal));
+        data_ = reinterpret_cast<void*>(allocated);
+    });
+}
+
+DeviceMemory::~DeviceMemory() {
+    release_in(context_, [&](const Api& cuda) { cuda.mem_free(address(data_)); });
+}
+
+// The driver orders its copies with the default stream only, and may return from one while it is under way; so both
+// ends wait for the whole context.
+void DeviceMemory::upload(const void* host, std::size_t bytes) const {
+    use_in(context_, [&](const Api& cuda) {
+        check(cuda.ctx_synchronize(), "cuCtxSynchronize", "before a copy to the device");
+        check(cuda.copy_to_device(address(data_), host, bytes), "cuMemcpyHtoD");
+        check(cuda.ctx_synchronize(), "cuCtxSynchronize", "after a copy to the device");
+    });
+}
+
+void DeviceMemory::download(void* host, std::size_t bytes) const {
+    use_in(context_, [&](const Api& cuda) {
+        check(cuda.ctx_synchronize(), "cuCtxSynchronize", "before a copy to the host");
+        check(cuda.copy_to_host(host, address(data_), bytes), "cuMemcpyDtoH");
+    });
+}
+
+void DeviceMemory::fill(unsigned char value, std::size_t bytes) const {
+    use_in(context_, [&](const Api& cuda) {
+        check(cuda.ctx_synchronize(), "cuCtxSynchronize", "before a fill");
+        check(cuda.fill(address(data_), value, bytes), "cuMemsetD8");
+        check(cuda.ctx_synchronize(), "cuCtxSynchronize", "after a fill");
+    });
+}
+
+OwnStream::OwnStream(int ordinal) : context_(context_for(ordinal)) {
+    use_in(context_,
+           [&](const Api& cuda) { check(cuda.stream_create(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate"); });
+}
+
+OwnStream::~OwnStream() {
+    release_in(context_, [&](const Api& cuda) { cuda.stream_destroy(stream_); });
+}
+
+void OwnStream::synchronize() const {
+    use_in(context_, [&](const Api& cuda) { check(cuda.stream_synchronize(stream_), "cuStreamSynchronize"); });
+}
+
+EventPair::EventPair(int ordinal) : context_(context_for(ordinal)) {
+    use_in(context_, [&](const Api& cuda) {
+        check(cuda.event_create(&start_, CU_EVENT_DEFAULT), "cuEventCreate");
+        if (const CUresult result = cuda.event_create(&stop_, CU_EVENT_DEFAULT); result != CUDA_SUCCESS) {
+            cuda.event_destroy(start_);
+            check(result, "cuEventCreate");
+        }
+    });
+}
+
+EventPair::~EventPair() {
+    release_in(context_, [&](const Api& cuda) {
+        cuda.event_destroy(start_);
+        cuda.event_destroy(stop_);
+    });
+}
+
+void EventPair::start(CUstream stream) {
+    use_in(context_, [&](const Api& cuda) { check(cuda.event_record(start_, stream), "cuEventRecord"); });
+}
+
+void EventPair::stop(CUstream stream) {
+    use_in(context_, [&](const Api& cuda) { check(cuda.event_record(stop_, stream), "cuEventRecord"); });
+}
+
+double EventPair::milliseconds() const {
+    float elapsed = 0;
+    use_in(context_, [&](const Api& cuda) {
+        check(cuda.event_synchronize(stop_), "cuEventSynchronize");
+        check(cuda.event_elapsed(&elapsed, start_, stop_), "cuEventElapsedTime");
+    });
+    return elapsed;
+}
+
+}  // namespace convt_jit::driver

@@ -1,0 +1,87 @@
+# shellcheck shell=bash
+# What a build needs, fetched where it is missing. Sourced from the repository's root by the other scripts.
+
+say() { printf '== %s\n' "$*"; }
+
+missing_packages() {
+    local package program
+    # A program that comes from elsewhere is as good as the package.
+    for package in g++ cmake ninja-build:ninja pkg-config python3 clang-format; do
+        program=${package#*:}
+        command -v "$program" >/dev/null || printf '%s\n' "${package%:*}"
+    done
+    for package in libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev libxxhash-dev libkainjow-mustache-dev \
+        libboost-context-dev libgtest-dev libgmock-dev libbenchmark-dev; do
+        [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || printf '%s\n' "$package"
+    done
+}
+
+install_packages() {
+    if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+        say "no apt-get here: the libraries of cmake/dependencies.cmake must be installed by hand"
+        return
+    fi
+    local missing as_root=()
+    mapfile -t missing < <(missing_packages)
+    ((${#missing[@]})) || return 0
+    say "installing ${missing[*]}"
+    if ((EUID != 0)); then
+        command -v sudo >/dev/null || { say "missing, and neither root nor sudo to install them: ${missing[*]}"; return 1; }
+        as_root=(sudo)
+    fi
+    # Old package lists are no reason to stop: the packages may still be there.
+    "${as_root[@]}" apt-get update -qq || true
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" \
+        >/dev/null || { say "apt-get could not install them; missing: $(missing_packages | tr '\n' ' ')"; return 1; }
+}
+
+# A toolkit with both headers and NVRTC.
+has_cuda() {
+    local root
+    for root in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda; do
+        if [[ -n $root && -e $root/include/cuda.h && -e $root/include/nvrtc.h ]] &&
+            compgen -G "$root/lib64/libnvrtc.so*" >/dev/null; then
+            return 0
+        fi
+    done
+    return 1
+}
+
+# The same from NVIDIA's wheels: headers and the run-time compiler, no toolkit.
+fetch_cuda() {
+    local wheels=build/cuda/wheels python=python3 wheel
+    if [[ ! -e build/cuda/complete ]]; then
+        say "no CUDA toolkit: fetching NVRTC and headers into build/cuda"
+        mkdir -p "$wheels"
+        if ! python3 -m pip --version >/dev/null 2>&1; then
+            python3 -m venv build/venv || { say "neither pip nor venv: install python3-pip or python3-venv"; return 1; }
+            python=build/venv/bin/python3
+        fi
+        "$python" -m pip download -q --disable-pip-version-check --no-deps --only-binary :all: -d "$wheels" \
+            'nvidia-cuda-nvrtc==13.0.*' 'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-crt==13.0.*' ||
+            { say "could not fetch them; set CUDA_HOME to a toolkit"; return 1; }
+        for wheel in "$wheels"/*.whl; do
+            python3 -m zipfile -e "$wheel" "$wheels"
+        done
+        cp -r "$wheels"/nvidia/cu13/include "$wheels"/nvidia/cu13/lib build/cuda/
+        rm -r "$wheels"
+        touch build/cuda/complete
+    fi
+    export CONVT_JIT_NVRTC=${CONVT_JIT_NVRTC:-$PWD/build/cuda/lib/libnvrtc.so.13}
+}
+
+setup() {
+    install_packages
+    has_cuda || fetch_cuda
+}
+
+# configure FOLDER [cmake argument...]
+configure() {
+    local folder=$1
+    shift
+    if command -v ccache >/dev/null; then
+        set -- -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "$@"
+    fi
+    cmake -S . -B "$folder" -G Ninja "$@" >"$folder.log" 2>&1 || { cat "$folder.log"; return 1; }
+    mv "$folder.log" "$folder/configure.log"
+}
