@@ -9,8 +9,8 @@
 # stop the others. OUT receives device.log (all output), micro.json, bench-f32.json, bench-f16.json, torch.json,
 # table.md. Exit code: 1 if any failed.
 #
-# Kernels that were compiled ahead, without a GPU, are taken from $BUILD/kernels:
-#   CONVT_JIT_CACHE_DIR=$PWD/build/kernels build/bin/compile_ahead sm_90
+# Kernels that were compiled ahead, without a GPU, are taken from $BUILD/kernels or $BUILD/kernels.tar.gz:
+#   CONVT_JIT_CACHE_DIR=$PWD/build/kernels build/bin/compile_ahead sm_90 && tar -C build -czf build/kernels.tar.gz kernels
 set -uo pipefail
 
 only=
@@ -29,6 +29,7 @@ trap 'rm -rf "$scratch"' EXIT
 export LD_LIBRARY_PATH=$PWD/$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export CONVT_TEST_DATA=$PWD/tests/data CONVT_BENCH_LAYERS=$PWD/$layers
 export CONVT_JIT_CACHE_DIR=$PWD/$build/kernels
+[[ -d $CONVT_JIT_CACHE_DIR || ! -f $build/kernels.tar.gz ]] || tar -C "$build" -xzf "$build/kernels.tar.gz"
 
 convt() { "$build/bin/convt" "$@"; }
 

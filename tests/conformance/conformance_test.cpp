@@ -24,7 +24,7 @@ Limits limits_for(const Device& device) {
     Limits limits;
     limits.one = 1e7;
     limits.all = 4e8;
-    limits.programs = number_from("CONVT_TEST_PROGRAMS", 160);  // fewer where the host's code is instrumented
+    limits.programs = number_from("CONVT_TEST_PROGRAMS", 100);  // fewer where the host's code is instrumented
     limits.seed = number_from("CONVT_TEST_SEED", kSeed);
     return limits;
 }
