@@ -352,7 +352,7 @@ TEST_F(GpuDriver, TwoDevices) {
     expect_works(0);
 }
 
-// Last: a reset takes everything in the primary context with it.
+// A reset takes everything in the primary context with it; what comes after must work all the same.
 class GpuReset : public GpuDriver {};
 
 TEST_F(GpuReset, PrimaryContextThatIsNotCurrent) {
