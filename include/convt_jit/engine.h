@@ -1,8 +1,8 @@
 // Engine: from a layer to a kernel. Thread-safe; several may live in one process and share a disk cache.
 #pragma once
 
-#include "convt_jit/export.h"
 #include "convt_jit/device.h"
+#include "convt_jit/export.h"
 #include "convt_jit/kernel.h"
 #include "convt_jit/layer.h"
 
@@ -49,15 +49,16 @@ public:
     /// A kernel for the layer, from memory, from disk or from the compiler. Blocks while compiling; two threads that
     /// want the same kernel compile it once. The kernel serves every batch size and every input size that it accepts
     /// at launch; sizes that the layer knows only guide the plan.
-    /// Throws LayerError, UnsupportedError, CompileError, DriverError (also where the calling thread is capturing a
-    /// CUDA graph and something would have to be compiled or loaded), SimulatorError.
+    /// While a CUDA graph is being captured, the module is loaded beside the capture, which stays whole.
+    /// Throws LayerError, UnsupportedError, CompileError, DriverError, SimulatorError.
     [[nodiscard]] Kernel prepare(const Layer& layer, const PrepareOptions& options = {});
 
     /// Compiles for an arch ("sm_90a") into the disk cache without needing a device; returns what was done.
     [[nodiscard]] KernelInfo compile(const Layer& layer, const std::string& arch, const PrepareOptions& options = {});
 
     /// Renders for an arch, compiles nothing.
-    [[nodiscard]] static Rendered render(const Layer& layer, const std::string& arch, const PrepareOptions& options = {});
+    [[nodiscard]] static Rendered render(const Layer& layer, const std::string& arch,
+                                         const PrepareOptions& options = {});
 
     /// Drops the kernels that this engine keeps in memory (those in use live on). After a device reset.
     void clear();

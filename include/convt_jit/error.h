@@ -20,7 +20,9 @@ public:
 class CONVT_JIT_API LayerError : public Error {
 public:
     LayerError(std::string field, std::string value, std::string allowed)
-        : Error(field + " is " + value + "; allowed: " + allowed), field_(std::move(field)), value_(std::move(value)),
+        : Error(field + " is " + value + "; allowed: " + allowed),
+          field_(std::move(field)),
+          value_(std::move(value)),
           allowed_(std::move(allowed)) {}
 
     /// The same error, told from a wider place: "layers.jsonl:3: stride[1] is 0; allowed: ...".

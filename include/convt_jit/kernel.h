@@ -1,8 +1,8 @@
 // Kernel: one compiled and loaded layer, ready to be launched.
 #pragma once
 
-#include "convt_jit/export.h"
 #include "convt_jit/device.h"
+#include "convt_jit/export.h"
 #include "convt_jit/layer.h"
 
 #include <memory>

@@ -23,12 +23,13 @@ struct HostTensors {
 [[nodiscard]] CONVT_JIT_API HostTensors random_tensors(const Layer& layer, const Shape& shape, std::uint64_t seed);
 
 /// y by scatter in f64, epilogue included, in the layer's layout, not rounded to the dtype.
-[[nodiscard]] CONVT_JIT_API std::vector<double> reference(const Layer& layer, const Shape& shape, const HostTensors& tensors);
+[[nodiscard]] CONVT_JIT_API std::vector<double> reference(const Layer& layer, const Shape& shape,
+                                                          const HostTensors& tensors);
 
 struct Errors {
-    double rel_l2 = 0;     ///< ||got - want|| / ||want||; NaN or Inf that differ make it infinite
-    double max_abs = 0;    ///< largest |got - want|
-    std::int64_t worst = -1;  ///< index of that element
+    double rel_l2 = 0;                 ///< ||got - want|| / ||want||; NaN or Inf that differ make it infinite
+    double max_abs = 0;                ///< largest |got - want|
+    std::int64_t worst = -1;           ///< index of that element
     std::int64_t wrong_nonfinite = 0;  ///< elements where one of the two is NaN or Inf and the other is not the same
 };
 [[nodiscard]] CONVT_JIT_API Errors compare(const std::vector<double>& got, const std::vector<double>& want);

@@ -1,8 +1,7 @@
 #include "engine/build.h"
 
-#include "convt_jit/error.h"
-
 #include "compile/nvrtc.h"
+#include "convt_jit/error.h"
 #include "layer/fingerprint.h"
 #include "log/log.h"
 #include "render/render.h"
@@ -77,8 +76,8 @@ KernelInfo describe(const Request& request) {
 
 std::unique_ptr<const driver::Module> load(const Entry& entry, const driver::Context& context, KernelInfo& info) {
     const Stopwatch watch;
-    auto module = std::make_unique<const driver::Module>(context, entry.cubin, entry.provenance.entry_point,
-                                                         info.shared_bytes);
+    auto module =
+        std::make_unique<const driver::Module>(context, entry.cubin, entry.provenance.entry_point, info.shared_bytes);
     info.load_ms = watch.milliseconds();
     info.registers = module->facts().registers;
     info.spill_bytes = module->facts().local_bytes;
@@ -94,7 +93,8 @@ std::shared_ptr<const Entry> find_or_compile(const Request& request, const Store
     KeyFields fields = key_fields(source, request.arch);
     info.key = digest(fields);
 
-    for (const auto& [store, origin] : {std::pair{stores.memory, Origin::memory}, std::pair{stores.disk, Origin::disk}}) {
+    for (const auto& [store, origin] :
+         {std::pair{stores.memory, Origin::memory}, std::pair{stores.disk, Origin::disk}}) {
         if (!store) continue;
         if (auto entry = store->find(info.key)) {
             info.origin = origin;
@@ -142,9 +142,8 @@ std::shared_ptr<const Kernel::Impl> build_for_simulator(const Request& request) 
     auto program = std::make_unique<const sim::Program>(source);
     info.compile_ms = compiling.milliseconds();
     info.arch = "sim";
-    return std::make_shared<const Kernel::Impl>(Kernel::Impl{request.layer, request.plan, request.arch,
-                                                             Device::simulator(), std::move(info), nullptr,
-                                                             std::move(program)});
+    return std::make_shared<const Kernel::Impl>(Kernel::Impl{
+        request.layer, request.plan, request.arch, Device::simulator(), std::move(info), nullptr, std::move(program)});
 }
 
 }  // namespace convt_jit

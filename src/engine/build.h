@@ -1,9 +1,8 @@
 // Build: the way from a plan to a loaded kernel. Read from top to bottom it is the whole of what a prepare does.
 #pragma once
 
-#include "convt_jit/engine.h"
-
 #include "cache/store.h"
+#include "convt_jit/engine.h"
 #include "engine/kernel_impl.h"
 
 #include <memory>
@@ -15,7 +14,7 @@ namespace convt_jit {
 struct Request {
     Layer layer;  // without batch and input size
     Plan plan;
-    Arch arch;    // what to compile for
+    Arch arch;  // what to compile for
 };
 
 // The stores that machine code is looked up in and kept in. Either may be null.

@@ -1,10 +1,9 @@
 #include "convt_jit/engine.h"
 
-#include "convt_jit/error.h"
-
 #include "cache/directory.h"
 #include "cache/disk_store.h"
 #include "cache/memory_store.h"
+#include "convt_jit/error.h"
 #include "engine/build.h"
 #include "layer/fingerprint.h"
 #include "log/log.h"
@@ -37,13 +36,19 @@ Request make_request(const Layer& layer, const Arch& arch, const PrepareOptions&
 Stores open_stores(const EngineOptions& options) {
     Stores stores;
     stores.memory = std::make_shared<MemoryStore>();
-    const std::optional<std::string> directory =
-        options.cache_dir ? options.cache_dir : default_cache_directory();
+    const std::optional<std::string> directory = options.cache_dir ? options.cache_dir : default_cache_directory();
     if (directory && !directory->empty())
         stores.disk = std::make_shared<DiskStore>(*directory);
     else
         log::info("no disk cache: {}", options.cache_dir ? "switched off" : "no home directory");
     return stores;
+}
+
+// The same loaded kernel, as a prepare finds it that had nothing to do.
+std::shared_ptr<const Kernel::Impl> from_memory(Kernel::Impl kernel) {
+    kernel.info.origin = Origin::memory;
+    kernel.info.render_ms = kernel.info.compile_ms = kernel.info.load_ms = 0;
+    return std::make_shared<const Kernel::Impl>(std::move(kernel));
 }
 
 }  // namespace
@@ -53,8 +58,8 @@ struct Engine::Impl {
 
     explicit Impl(const EngineOptions& options) : stores(open_stores(options)) {}
 
-    // The kernel under `name`, built by the first caller while the others wait. A build that fails is forgotten, so that
-    // the next caller tries again.
+    // The kernel under `name`, built by the first caller while the others wait. A build that fails is forgotten, so
+    // that the next caller tries again.
     template <class Build>
     Kernel single_flight(const std::string& name, const Build& build) {
         std::promise<std::shared_ptr<const Kernel::Impl>> promise;
@@ -63,7 +68,7 @@ struct Engine::Impl {
             if (const auto found = kernels.find(name); found != kernels.end()) {
                 const Future future = found->second;
                 lock.unlock();
-                return Kernel(future.get());
+                return Kernel(from_memory(*future.get()));
             }
             kernels.emplace(name, promise.get_future().share());
         }
@@ -97,8 +102,7 @@ Kernel Engine::prepare(const Layer& layer, const PrepareOptions& options) {
     const Arch arch = device.is_cuda() ? parse_arch(device.arch()) : kSimulatedArch;
     const Request request = make_request(layer, arch, options);
     const std::string name = fmt::format("{}|{}|", fingerprint(request.layer), to_string(request.plan));
-    if (!device.is_cuda())
-        return impl_->single_flight(name + "sim", [&] { return build_for_simulator(request); });
+    if (!device.is_cuda()) return impl_->single_flight(name + "sim", [&] { return build_for_simulator(request); });
     const driver::Context context = driver::context_for(device.ordinal());
     return impl_->single_flight(fmt::format("{}{}.{}", name, device.ordinal(), context.id),
                                 [&] { return build_for_cuda(request, device, context, impl_->stores); });

@@ -1,11 +1,9 @@
 #include "convt_jit/kernel.h"
 
 #include "convt_jit/error.h"
-
 #include "engine/kernel_impl.h"
 #include "plan/volume.h"
 #include "render/render.h"
-
 #include "templates/device/args.cuh"
 
 #include <fmt/format.h>
@@ -25,7 +23,8 @@ void check_pointer(const char* name, const void* pointer, bool wanted, std::size
     if (wanted && pointer == nullptr) throw LayerError(name, "null", "a device pointer");
     if (!wanted && pointer != nullptr) throw LayerError(name, "set", "null: the layer does not use it");
     if (reinterpret_cast<std::uintptr_t>(pointer) % alignment != 0)
-        throw LayerError(name, fmt::format("{}", pointer), fmt::format("an address that is a multiple of {}", alignment));
+        throw LayerError(name, fmt::format("{}", pointer),
+                         fmt::format("an address that is a multiple of {}", alignment));
 }
 
 void check_tensors(const Kernel::Impl& kernel, const Tensors& t) {
@@ -51,7 +50,8 @@ ConvtArgs arguments(const Kernel::Impl& kernel, const Tensors& t, const Shape& s
 void simulate(const Kernel::Impl& kernel, const Tensors& t, const Shape& shape, const Geometry& geometry,
               const ConvtArgs& args) {
     const Sizes count = sizes(kernel.layer, shape);
-    const auto range = [](const void* begin, std::int64_t elements, std::size_t element, bool writable, const char* name) {
+    const auto range = [](const void* begin, std::int64_t elements, std::size_t element, bool writable,
+                          const char* name) {
         return sim::Range{begin, static_cast<std::size_t>(elements) * element, writable, name};
     };
     const std::size_t element = size_of(kernel.layer.dtype);
@@ -73,9 +73,12 @@ void simulate(const Kernel::Impl& kernel, const Tensors& t, const Shape& shape, 
 
 const char* to_string(Origin origin) noexcept {
     switch (origin) {
-        case Origin::memory: return "memory";
-        case Origin::disk: return "disk";
-        case Origin::compiler: return "compiler";
+        case Origin::memory:
+            return "memory";
+        case Origin::disk:
+            return "disk";
+        case Origin::compiler:
+            return "compiler";
     }
     return "";
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "convt_jit/kernel.h"
-
 #include "driver/module.h"
 #include "plan/geometry.h"
 #include "plan/plan.h"
@@ -18,8 +17,8 @@ struct Kernel::Impl {
     Arch arch;
     Device device;
     KernelInfo info;
-    std::unique_ptr<const driver::Module> module;    // on a CUDA device
-    std::unique_ptr<const sim::Program> program;     // on the simulator
+    std::shared_ptr<const driver::Module> module;  // on a CUDA device
+    std::shared_ptr<const sim::Program> program;   // on the simulator
 };
 
 }  // namespace convt_jit

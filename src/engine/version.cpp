@@ -1,7 +1,6 @@
+#include "compile/nvrtc.h"
 #include "convt_jit/engine.h"
 #include "convt_jit/error.h"
-
-#include "compile/nvrtc.h"
 
 #include <fmt/format.h>
 

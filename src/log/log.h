@@ -18,12 +18,20 @@ void line(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
     if (enabled(level)) write(level, fmt::format(format, std::forward<Args>(args)...));
 }
 template <class... Args>
-void debug(fmt::format_string<Args...> format, Args&&... args) { line(LogLevel::debug, format, std::forward<Args>(args)...); }
+void debug(fmt::format_string<Args...> format, Args&&... args) {
+    line(LogLevel::debug, format, std::forward<Args>(args)...);
+}
 template <class... Args>
-void info(fmt::format_string<Args...> format, Args&&... args) { line(LogLevel::info, format, std::forward<Args>(args)...); }
+void info(fmt::format_string<Args...> format, Args&&... args) {
+    line(LogLevel::info, format, std::forward<Args>(args)...);
+}
 template <class... Args>
-void warning(fmt::format_string<Args...> format, Args&&... args) { line(LogLevel::warning, format, std::forward<Args>(args)...); }
+void warning(fmt::format_string<Args...> format, Args&&... args) {
+    line(LogLevel::warning, format, std::forward<Args>(args)...);
+}
 template <class... Args>
-void error(fmt::format_string<Args...> format, Args&&... args) { line(LogLevel::error, format, std::forward<Args>(args)...); }
+void error(fmt::format_string<Args...> format, Args&&... args) {
+    line(LogLevel::error, format, std::forward<Args>(args)...);
+}
 
 }  // namespace convt_jit::log

@@ -7,8 +7,8 @@
 namespace convt_jit {
 
 struct Arch {
-    int number = 0;     // 75, 90, 120
-    char suffix = 0;    // 'a', 'f' or none
+    int number = 0;   // 75, 90, 120
+    char suffix = 0;  // 'a', 'f' or none
     friend auto operator<=>(const Arch&, const Arch&) = default;
 };
 

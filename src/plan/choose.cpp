@@ -1,8 +1,7 @@
+#include "convt_jit/error.h"
 #include "plan/geometry.h"
 #include "plan/plan.h"
 #include "plan/volume.h"
-
-#include "convt_jit/error.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +14,9 @@ namespace {
 void check_constants(const Layer& layer) {
     constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
     for (const std::int64_t n : {layer.in_channels, layer.out_channels, taps(layer)})
-        if (n > kMax) throw UnsupportedError(fmt::format("{}: no family serves more than {} channels or taps", to_string(layer), kMax));
+        if (n > kMax)
+            throw UnsupportedError(
+                fmt::format("{}: no family serves more than {} channels or taps", to_string(layer), kMax));
 }
 
 // Whether 32 bits hold every offset: from the sizes that are known, else from the smallest that the layer can have.
@@ -25,8 +26,8 @@ bool wants_index64(const Layer& layer) {
         // The smallest input whose output is not empty; larger ones are checked at launch.
         shape.input = Dims::filled(layer.spatial_dims(), 1);
         for (int a = 0; a < layer.spatial_dims(); ++a) {
-            const std::int64_t cropped = layer.pad_begin[a] + layer.pad_end[a] - layer.dilation[a] * (layer.kernel[a] - 1) -
-                                         layer.output_padding[a];
+            const std::int64_t cropped = layer.pad_begin[a] + layer.pad_end[a] -
+                                         layer.dilation[a] * (layer.kernel[a] - 1) - layer.output_padding[a];
             if (cropped > 0) shape.input[a] += (cropped + layer.stride[a] - 1) / layer.stride[a];
         }
     }

@@ -16,14 +16,18 @@ namespace {
 // capability).
 std::size_t shared_limit(const Arch& arch) {
     switch (arch.number) {
-        case 75: return 64 << 10;
+        case 75:
+            return 64 << 10;
         case 80:
-        case 87: return 163 << 10;
+        case 87:
+            return 163 << 10;
         case 86:
         case 89:
         case 120:
-        case 121: return 99 << 10;
-        default: return arch.number >= 90 ? 227 << 10 : 48 << 10;
+        case 121:
+            return 99 << 10;
+        default:
+            return arch.number >= 90 ? 227 << 10 : 48 << 10;
     }
 }
 
@@ -95,9 +99,8 @@ Grid DirectTile::grid(const Layer& layer, const Shape& shape) const {
 
 std::string DirectTile::unsupported(const Layer& layer, const Arch& arch, bool) const {
     if (arch.number < 75) return fmt::format("direct needs sm_75 or newer, not {}", to_string(arch));
-    for (const int n : {positions[0], positions[1], positions[2], positions_per_thread,
-                        channels_per_thread, channel_vectors, row_phases, column_phases,
-                        channel_chunk, partial_sum, unroll})
+    for (const int n : {positions[0], positions[1], positions[2], positions_per_thread, channels_per_thread,
+                        channel_vectors, row_phases, column_phases, channel_chunk, partial_sum, unroll})
         if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);
     if (saturating_product({positions[0], positions[1], positions[2]}) > 1 << 16)
         return "a tile has more than 65536 positions";
@@ -108,7 +111,8 @@ std::string DirectTile::unsupported(const Layer& layer, const Arch& arch, bool) 
     if (positions_per_thread * channels_per_thread > kMaxAccumulators)
         return fmt::format("a thread has more than {} sums", kMaxAccumulators);
     if (const std::size_t bytes = shared_bytes(layer); bytes > shared_limit(arch))
-        return fmt::format("a block needs {} bytes of shared memory, {} has {}", bytes, to_string(arch), shared_limit(arch));
+        return fmt::format("a block needs {} bytes of shared memory, {} has {}", bytes, to_string(arch),
+                           shared_limit(arch));
     return {};
 }
 
@@ -131,11 +135,11 @@ DirectTile DirectTile::standard(const Layer& layer, const Arch& arch) {
     threads *= tile.column_phases;
     tile.row_phases = static_cast<int>(std::min<std::int64_t>(rows, std::max(1, kTargetThreads / threads)));
     threads *= tile.row_phases;
-    tile.channel_vectors =
-        std::min(floor_power_of_two(outputs / tile.channels_per_thread), floor_power_of_two(std::max(1, kTargetThreads / 2 / threads)));
+    tile.channel_vectors = std::min(floor_power_of_two(outputs / tile.channels_per_thread),
+                                    floor_power_of_two(std::max(1, kTargetThreads / 2 / threads)));
 
-    const std::int64_t passes = (columns + tile.column_phases - 1) / tile.column_phases *
-                                ((rows + tile.row_phases - 1) / tile.row_phases);
+    const std::int64_t passes =
+        (columns + tile.column_phases - 1) / tile.column_phases * ((rows + tile.row_phases - 1) / tile.row_phases);
     // Where a pass uses a small part of the taps, staging all of them for each pass costs more than it saves.
     tile.stage_weights = passes <= 4 || taps(layer) <= 64;
     for (const bool stage_input : {true, false}) {

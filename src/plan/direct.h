@@ -50,7 +50,8 @@ struct DirectTile {
     [[nodiscard]] int channels() const { return channels_per_thread * channel_vectors; }
 
     // What every family answers (src/plan/plan.h).
-    [[nodiscard]] static DirectTile standard(const Layer& layer, const Arch& arch);  // there is one for every valid layer
+    [[nodiscard]] static DirectTile standard(const Layer& layer,
+                                             const Arch& arch);  // there is one for every valid layer
     [[nodiscard]] std::string unsupported(const Layer& layer, const Arch& arch, bool exact_nonfinite) const;
     [[nodiscard]] int threads() const { return position_threads() * row_phases * column_phases * channel_vectors; }
     [[nodiscard]] std::size_t shared_bytes(const Layer& layer) const;

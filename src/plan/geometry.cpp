@@ -1,7 +1,6 @@
 #include "plan/geometry.h"
 
 #include "convt_jit/error.h"
-
 #include "plan/volume.h"
 
 #include <fmt/format.h>
@@ -19,7 +18,8 @@ constexpr std::int64_t kMax32 = std::numeric_limits<std::int32_t>::max();
 Geometry geometry(const Layer& layer, const Plan& plan, const Shape& shape) {
     return std::visit(
         [&](const auto& tile) {
-            return Geometry{tile.grid(layer, shape), static_cast<std::uint32_t>(tile.threads()), tile.shared_bytes(layer)};
+            return Geometry{tile.grid(layer, shape), static_cast<std::uint32_t>(tile.threads()),
+                            tile.shared_bytes(layer)};
         },
         plan.tile);
 }
@@ -52,10 +52,11 @@ bool needs_index64(const Layer& layer, const Shape& shape) {
 
 void check_index_width(const Layer& layer, const Plan& plan, const Shape& shape) {
     if (plan.index64 || !needs_index64(layer, shape)) return;
-    throw LayerError("input", to_string(shape.input),
-                     fmt::format("sizes of which one sample has 32-bit offsets (this kernel was prepared without such a "
-                                 "large input; prepare it with a layer that knows its input size, or with the plan "
-                                 "option index=64)"));
+    throw LayerError(
+        "input", to_string(shape.input),
+        fmt::format("sizes of which one sample has 32-bit offsets (this kernel was prepared without such a "
+                    "large input; prepare it with a layer that knows its input size, or with the plan "
+                    "option index=64)"));
 }
 
 }  // namespace convt_jit

@@ -1,8 +1,7 @@
 #include "plan/plan.h"
 
-#include "plan/words.h"
-
 #include "convt_jit/error.h"
+#include "plan/words.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,7 +15,8 @@ namespace {
 std::string family_names() {
     return []<std::size_t... I>(std::index_sequence<I...>) {
         return fmt::format("{}", fmt::join({std::variant_alternative_t<I, Tile>::kFamily...}, ", "));
-    }(std::make_index_sequence<std::variant_size_v<Tile>>());
+    }
+    (std::make_index_sequence<std::variant_size_v<Tile>>());
 }
 
 // Tries the families one after the other; true when one of them has that name.

@@ -9,7 +9,9 @@
 
 namespace convt_jit {
 
-[[nodiscard]] constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
+[[nodiscard]] constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+    return a >= 0 ? (a + b - 1) / b : -(-a / b);
+}
 
 struct AxisParameters {
     std::int64_t kernel = 1, stride = 1, dilation = 1, pad = 0;

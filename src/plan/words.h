@@ -1,7 +1,7 @@
 // Words: the key=value words of a plan string, and the one place that knows how the fields of a tile are written.
 //
-// A tile lists its fields once, in `fields(tile, visit)`, as (key, constant, member); text, parsing and the constants of
-// the rendered source follow from that list.
+// A tile lists its fields once, in `fields(tile, visit)`, as (key, constant, member); text, parsing and the constants
+// of the rendered source follow from that list.
 #pragma once
 
 #include "convt_jit/error.h"
@@ -26,7 +26,8 @@ namespace words {
 inline int read_integer(const std::string& key, const std::string& whole, std::string_view& text) {
     int value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || value < 0) throw LayerError("plan." + key, "\"" + whole + "\"", "non-negative integers");
+    if (error != std::errc() || value < 0)
+        throw LayerError("plan." + key, "\"" + whole + "\"", "non-negative integers");
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     return value;
 }
@@ -59,7 +60,9 @@ std::string show(const std::array<int, N>& values) {
     return fmt::format("{}", fmt::join(values, "x"));
 }
 
-inline std::string constant(std::string_view name, int value) { return fmt::format("constexpr int {} = {};\n", name, value); }
+inline std::string constant(std::string_view name, int value) {
+    return fmt::format("constexpr int {} = {};\n", name, value);
+}
 inline std::string constant(std::string_view name, bool value) {
     return fmt::format("constexpr bool {} = {};\n", name, value);
 }
@@ -99,7 +102,9 @@ template <class Tile>
 template <class Tile>
 [[nodiscard]] std::string tile_constants(const Tile& tile) {
     std::string text;
-    Tile::fields(tile, [&](std::string_view, std::string_view name, const auto& value) { text += words::constant(name, value); });
+    Tile::fields(tile, [&](std::string_view, std::string_view name, const auto& value) {
+        text += words::constant(name, value);
+    });
     return text;
 }
 

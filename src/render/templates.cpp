@@ -14,7 +14,9 @@ std::string template_text(std::string_view name) {
         const std::string path = std::string(directory) + "/" + std::string(name);
         std::ifstream file(path, std::ios::binary);
         std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-        if (!file) throw UnsupportedError("template " + path + " cannot be read ($CONVT_JIT_TEMPLATES must hold all templates)");
+        if (!file)
+            throw UnsupportedError("template " + path +
+                                   " cannot be read ($CONVT_JIT_TEMPLATES must hold all templates)");
         return text;
     }
     const auto found = embedded_templates().find(name);

@@ -93,7 +93,8 @@ public:
         w_ = random(n.w, layer_.dtype, 1 / std::sqrt(std::max(terms, 1.0)), 2);
         if (layer_.bias) bias_ = random(n.channels, layer_.dtype, 1, 3);
         if (layer_.epilogue.residual) residual_ = random(n.y, layer_.dtype, 1, 4);
-        if (layer_.epilogue.affine) scale_ = random(n.channels, DType::f32, 1, 5), shift_ = random(n.channels, DType::f32, 1, 6);
+        if (layer_.epilogue.affine)
+            scale_ = random(n.channels, DType::f32, 1, 5), shift_ = random(n.channels, DType::f32, 1, 6);
         y_ = Buffer(device, static_cast<std::size_t>(n.y) * size_of(layer_.dtype));
         y_.fill(0xff);
     }
@@ -137,7 +138,8 @@ public:
             exact.download(values.data(), exact.bytes());
             want.insert(want.end(), values.begin(), values.end());
             const auto first = y.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(sample) * sample_bytes);
-            const std::vector<double> ours = decode(layer_.dtype, {first, first + static_cast<std::ptrdiff_t>(sample_bytes)});
+            const std::vector<double> ours =
+                decode(layer_.dtype, {first, first + static_cast<std::ptrdiff_t>(sample_bytes)});
             got.insert(got.end(), ours.begin(), ours.end());
         }
         return compare(got, want);
@@ -147,7 +149,8 @@ private:
     [[nodiscard]] Tensors pointers(const Buffer& y, std::int64_t sample) const {
         const Sizes one = sizes(layer_, {1, shape_.input});
         const auto moved = [&](const Buffer& buffer, std::int64_t elements) {
-            return static_cast<const char*>(buffer.data()) + static_cast<std::size_t>(sample * elements) * size_of(layer_.dtype);
+            return static_cast<const char*>(buffer.data()) +
+                   static_cast<std::size_t>(sample * elements) * size_of(layer_.dtype);
         };
         Tensors t;
         t.x = moved(x_, one.x);
@@ -170,12 +173,15 @@ private:
     Buffer x_, w_, bias_, residual_, scale_, shift_, y_;
 };
 
-DType dtype_named(const std::string& name) { return name == "f16" ? DType::f16 : name == "bf16" ? DType::bf16 : DType::f32; }
+DType dtype_named(const std::string& name) {
+    return name == "f16" ? DType::f16 : name == "bf16" ? DType::bf16 : DType::f32;
+}
 
 std::vector<NamedLayer> chosen_layers(const Options& options) {
     std::vector<NamedLayer> layers = options.layers.layers();
     std::erase_if(layers, [&](const NamedLayer& named) {
-        return named.name.find(options.filter) == std::string::npos && to_string(named.layer).find(options.filter) == std::string::npos;
+        return named.name.find(options.filter) == std::string::npos &&
+               to_string(named.layer).find(options.filter) == std::string::npos;
     });
     if (layers.empty()) throw LayerError("--filter", options.filter, "a part of the name or string of some layer");
     if (!options.dtype.empty())
@@ -194,8 +200,13 @@ int bench(const Options& options, const std::string& command) {
     if (Device::cuda_count(&missing) == 0)
         throw UnsupportedError("bench needs a GPU (" + missing + "); the simulator's times say nothing");
     const Device device = Device::best();
-    Environment environment{device.name(), device.driver_version(), nvrtc_version(), commit(), command,
-                            copy_bytes_per_second(device) * 1e-12, true};
+    Environment environment{device.name(),
+                            device.driver_version(),
+                            nvrtc_version(),
+                            commit(),
+                            command,
+                            copy_bytes_per_second(device) * 1e-12,
+                            true};
     const std::optional<Rates> rates = measured_rates(environment.card);
     environment.operations_counted = rates.has_value();
     const Buffer flush(device, std::max<std::size_t>(4 * device.l2_bytes(), std::size_t{256} << 20));
@@ -216,8 +227,9 @@ int bench(const Options& options, const std::string& command) {
                 speed_of_light_ms(named.layer, subject.shape(), environment.copy_tb_per_s * 1e12, rates);
             result.errors = subject.judge();
             if (result.errors.wrong_nonfinite != 0 || !(result.errors.rel_l2 <= tolerance(named.layer)))
-                result.failure = fmt::format("wrong: relative L2 error {:.2e}, allowed {:.1e}, {} wrongly non-finite",
-                                             result.errors.rel_l2, tolerance(named.layer), result.errors.wrong_nonfinite);
+                result.failure =
+                    fmt::format("wrong: relative L2 error {:.2e}, allowed {:.1e}, {} wrongly non-finite",
+                                result.errors.rel_l2, tolerance(named.layer), result.errors.wrong_nonfinite);
         } catch (const std::exception& error) {
             result.failure = error.what();
         }

@@ -14,9 +14,8 @@ namespace convt_jit::tools {
 void write_results(const std::string& path, const Environment& environment, const std::vector<Result>& results) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const Result& r : results) {
-        nlohmann::ordered_json row = {{"name", r.named.name},
-                                      {"layer", to_string(r.named.layer)},
-                                      {"precision", precision_name(r.named.layer)}};
+        nlohmann::ordered_json row = {
+            {"name", r.named.name}, {"layer", to_string(r.named.layer)}, {"precision", precision_name(r.named.layer)}};
         if (r.info.family.empty()) {
             row["error"] = r.failure;
         } else {

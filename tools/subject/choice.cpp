@@ -5,7 +5,8 @@
 namespace convt_jit::tools {
 
 void LayerChoice::add_to(CLI::App& command) {
-    command.add_option("LAYER", strings, "layer strings, each one quoted argument: \"n16 c32 o64 in128x256 k3x5 s2x3\"");
+    command.add_option("LAYER", strings,
+                       "layer strings, each one quoted argument: \"n16 c32 o64 in128x256 k3x5 s2x3\"");
     command.add_option("--layers", file, "file of layers, a JSON object a line")->type_name("FILE");
 }
 

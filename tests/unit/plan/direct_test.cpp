@@ -11,7 +11,9 @@ namespace convt_jit {
 namespace {
 
 Layer random_layer(std::mt19937& random) {
-    const auto pick = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(random); };
+    const auto pick = [&](std::int64_t low, std::int64_t high) {
+        return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+    };
     const int rank = static_cast<int>(pick(1, 3));
     Layer layer = Layer::make(1, 1, Dims::filled(rank, 1));
     layer.groups = pick(1, 8);
@@ -58,7 +60,9 @@ TEST(Direct, SharedMemoryCountsWhatIsStaged) {
 
 TEST(Volume, HaloIsThatOfThePhases) {
     std::mt19937 random(7);
-    const auto pick = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(random); };
+    const auto pick = [&](std::int64_t low, std::int64_t high) {
+        return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+    };
     for (int i = 0; i < 2000; ++i) {
         const AxisParameters axis{pick(1, 20), pick(1, 12), pick(1, 9), pick(0, 40)};
         const AxisPhases phases = axis_phases(axis.kernel, axis.stride, axis.pad, axis.dilation);

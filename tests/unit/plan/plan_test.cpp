@@ -27,7 +27,8 @@ TEST(Plan, BareFamilyTakesTheDefaultTile) {
     EXPECT_EQ(choose(layer, kHopper, {"direct", false}), choose(layer, kHopper));
     const Plan chunked = choose(layer, kHopper, {"direct chunk=2", false});
     EXPECT_EQ(std::get<DirectTile>(chunked.tile).channel_chunk, 2);
-    EXPECT_EQ(std::get<DirectTile>(chunked.tile).positions, std::get<DirectTile>(choose(layer, kHopper).tile).positions);
+    EXPECT_EQ(std::get<DirectTile>(chunked.tile).positions,
+              std::get<DirectTile>(choose(layer, kHopper).tile).positions);
 }
 
 TEST(Plan, BadTextNamesKeyAndValue) {
@@ -66,7 +67,7 @@ TEST(Plan, IndexWidthFollowsTheSizes) {
     EXPECT_FALSE(choose(parse_layer("c3 o3 k3x3"), kHopper).index64);
     EXPECT_TRUE(choose(parse_layer("c3 o3 in32768x32768 k3x3"), kHopper).index64);
     EXPECT_TRUE(choose(parse_layer("n1 c1 o2 in32768x32768 k1x1"), kHopper).index64);  // 2^31 outputs
-    EXPECT_TRUE(choose(parse_layer("c1 o1 k3 d1073741824 s1"), kHopper).index64);  // the halo alone needs it
+    EXPECT_TRUE(choose(parse_layer("c1 o1 k3 d1073741824 s1"), kHopper).index64);      // the halo alone needs it
 }
 
 TEST(Plan, SuffixIsDroppedWhereThePlanHasNoUseForIt) {

@@ -25,25 +25,29 @@ TEST(Render, IsDeterministic) { EXPECT_EQ(render_text(kLayer).text, render_text(
 // Every parameter of a layer and of a plan must reach the source, or two different kernels would share a cache entry.
 TEST(Render, EveryParameterChangesTheSource) {
     const char* const variants[] = {
-        "c64 o64 k3x5 s2x3 p1x2 d2x1 g4 bias",        "c32 o32 k3x5 s2x3 p1x2 d2x1 g4 bias",
-        "c32 o64 k3x4 s2x3 p1x2 d2x1 g4 bias",        "c32 o64 k3x5 s2x2 p1x2 d2x1 g4 bias",
-        "c32 o64 k3x5 s2x3 p1x1:1x2 d2x1 g4 bias",    "c32 o64 k3x5 s2x3 p1x2 d1x1 g4 bias",
-        "c32 o64 k3x5 s2x3 p1x2 d2x1 g8 bias",        "c32 o64 k3x5 s2x3 p1x2 d2x1 g4",
-        "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias f16",    "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias bf16",
-        "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias tf32",   "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias nhwc",
-        "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias relu",   "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias leaky0.1",
+        "c64 o64 k3x5 s2x3 p1x2 d2x1 g4 bias",          "c32 o32 k3x5 s2x3 p1x2 d2x1 g4 bias",
+        "c32 o64 k3x4 s2x3 p1x2 d2x1 g4 bias",          "c32 o64 k3x5 s2x2 p1x2 d2x1 g4 bias",
+        "c32 o64 k3x5 s2x3 p1x1:1x2 d2x1 g4 bias",      "c32 o64 k3x5 s2x3 p1x2 d1x1 g4 bias",
+        "c32 o64 k3x5 s2x3 p1x2 d2x1 g8 bias",          "c32 o64 k3x5 s2x3 p1x2 d2x1 g4",
+        "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias f16",      "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias bf16",
+        "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias tf32",     "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias nhwc",
+        "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias relu",     "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias leaky0.1",
         "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias leaky0.2", "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias gelu",
         "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias clamp0:1", "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias clamp0:2",
-        "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias scale2", "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias scale3",
-        "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias affine", "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias residual",
-        "c32 o64 k1x3x5 s1x2x3 p0x1x2 d1x2x1 g4 bias", "c32 o64 k3x5 s2x3 p1x2 op1x0 d2x1 g4 bias",
+        "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias scale2",   "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias scale3",
+        "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias affine",   "c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias residual",
+        "c32 o64 k1x3x5 s1x2x3 p0x1x2 d1x2x1 g4 bias",  "c32 o64 k3x5 s2x3 p1x2 op1x0 d2x1 g4 bias",
     };
     std::set<std::string> sources = {render_text(kLayer).text};
     for (const char* variant : variants) EXPECT_TRUE(sources.insert(render_text(variant).text).second) << variant;
-    const char* const plans[] = {"direct positions=1x2x64", "direct per_thread=2", "direct channels=2", "direct vectors=2",
-                                 "direct row_phases=1", "direct column_phases=1", "direct chunk=2", "direct stage_input=0",
-                                 "direct stage_weights=0", "direct partial=32", "direct unroll=2", "direct index=64",
-                                 "direct exact_nonfinite=1", "reference", "reference threads=64"};
+    const char* const plans[] = {"direct positions=1x2x64",  "direct per_thread=2",
+                                 "direct channels=2",        "direct vectors=2",
+                                 "direct row_phases=1",      "direct column_phases=1",
+                                 "direct chunk=2",           "direct stage_input=0",
+                                 "direct stage_weights=0",   "direct partial=32",
+                                 "direct unroll=2",          "direct index=64",
+                                 "direct exact_nonfinite=1", "reference",
+                                 "reference threads=64"};
     for (const char* plan : plans)
         EXPECT_TRUE(sources.insert(render_text(kLayer, {90, 0}, {plan, false}).text).second) << plan;
     EXPECT_TRUE(sources.insert(render_text(kLayer, {80, 0}).text).second);
@@ -55,10 +59,12 @@ TEST(Render, SizesThatAreGivenAtLaunchDoNotChangeTheSource) {
 
 TEST(Render, EntryNamesAreIdentifiersOfBoundedLength) {
     const Source source = render_text(
-        "c1536 o768 k33x33x33 s11x12x13 p10x11x12:13x14x15 op1x2x3 d4x5x6 g3 bias bf16 nhwc affine residual leaky0.123456 "
+        "c1536 o768 k33x33x33 s11x12x13 p10x11x12:13x14x15 op1x2x3 d4x5x6 g3 bias bf16 nhwc affine residual "
+        "leaky0.123456 "
         "clamp-1.5:2.5 scale0.333333");
     EXPECT_LE(source.entry.size(), 120u);
-    for (const char c : source.entry) EXPECT_TRUE(std::isalnum(static_cast<unsigned char>(c)) || c == '_') << source.entry;
+    for (const char c : source.entry)
+        EXPECT_TRUE(std::isalnum(static_cast<unsigned char>(c)) || c == '_') << source.entry;
 }
 
 TEST(Render, OverrideDirectoryMustHoldAllTemplates) {
@@ -83,7 +89,8 @@ TEST(Render, CompilesForEveryArch) {
             SCOPED_TRACE(std::string(text) + " " + to_string(arch));
             EXPECT_NO_THROW((void)nvrtc.compile(render_text(text, arch), arch));
             EXPECT_NO_THROW((void)nvrtc.compile(render_text(text, arch, {"reference", false}), arch));
-            EXPECT_NO_THROW((void)nvrtc.compile(render_text(text, arch, {"direct index=64 exact_nonfinite=1", false}), arch));
+            EXPECT_NO_THROW(
+                (void)nvrtc.compile(render_text(text, arch, {"direct index=64 exact_nonfinite=1", false}), arch));
         }
     }
 }
