@@ -4,7 +4,7 @@
 #
 #   bench/device.sh OUT [STAGE...]      BUILD=build by default; all stages without a name
 #
-# Stages: facts gpu bug_trials origin property conformance sanitize micro bench_f32 bench_f16 torch table.
+# Stages: facts gpu bug_trials origin property conformance layers sanitize micro bench_f32 bench_f16 torch table.
 # Each prints one line, PASS or FAIL with its time; a stage that fails, or takes more than LIMIT (300) seconds, does not
 # stop the others. OUT receives device.log (all output), micro.json, bench-f32.json, bench-f16.json, torch.json,
 # table.md. Exit code: 1 if any failed.
@@ -78,6 +78,11 @@ sanitize() {
 }
 
 micro() { "$build/bin/convt_micro" --benchmark_out="$out/micro.json" --benchmark_out_format=json; }
+# Every element of every benchmark layer, in both precisions.
+layers() {
+    sed 's/"dtype": "f32"/"dtype": "f16"/' "$layers" >"$scratch/perf-f16.jsonl"
+    convt run --backend cuda --check --layers "$layers" && convt run --backend cuda --check --layers "$scratch/perf-f16.jsonl"
+}
 bench_f32() { convt bench --layers "$layers" --json "$out/bench-f32.json"; }
 bench_f16() {
     sed 's/"dtype": "f32"/"dtype": "f16"/' "$layers" >"$scratch/perf-f16.jsonl"
@@ -93,7 +98,7 @@ if [[ $only ]]; then
 fi
 
 stages=("$@")
-((${#stages[@]})) || stages=(facts gpu bug_trials origin property conformance sanitize micro bench_f32 bench_f16 torch table)
+((${#stages[@]})) || stages=(facts gpu bug_trials origin property conformance layers sanitize micro bench_f32 bench_f16 torch table)
 status=0
 for stage in "${stages[@]}"; do
     begin=$(date +%s.%N)
