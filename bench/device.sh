@@ -51,6 +51,7 @@ spread() {
 facts() { nvidia-smi && nproc && uname -srm && "$build/bin/convt" --version; }
 # In processes of their own, for one of them resets the device; without kernels from a disk.
 gpu() {
+    "$build/bin/gpu_driver_tests" &&
     "$build/bin/gpu_tests" --gtest_filter=-ContextZReset.* && "$build/bin/gpu_tests" --gtest_filter=ContextZReset.*
 }
 bug_trials() { CONVT_TEST_DEVICE=cuda "$build/bin/bug_trials_tests"; }
@@ -67,12 +68,10 @@ sample=(
     "n1 c9 o5 in3x9x8 k2x3x3 s1x2x2 d1x2x1 p0x1:1x0 bf16 bias"
 )
 sanitize() {
-    local tool text failed=0
+    local tool failed=0
     for tool in memcheck racecheck; do
-        for text in "${sample[@]}"; do
-            compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/bin/convt" run "$text" --backend cuda --check ||
-                { failed=1; echo "sanitize: $tool failed on $text"; }
-        done
+        compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/bin/convt" run "${sample[@]}" --backend cuda --check ||
+            { failed=1; echo "sanitize: $tool failed"; }
     done
     return "$failed"
 }
