@@ -65,7 +65,7 @@ sample=(
     "n2 c12 o8 in13x17 k3x5 s2x3 p1x2 d2x1 g4 bias f32" "n1 c7 o5 in9x11 k4 s2 p1 tf32 nhwc residual"
     "n2 c6 o6 in19x21 k4 s2 p1 g6 f16 bias gelu affine" "n1 c16 o3 in15x31 k1x2 s3x2 op1x1 bf16 clamp-1:1"
     "n1 c6 o4 in5x6x7 k3x2x4 s2x1x3 p1x0x1 g2 bias f32" "n2 c4 o4 in4x5x6 k3 s2 p1 op1 f16 nhwc silu"
-    "n1 c9 o5 in3x9x8 k2x3x3 s1x2x2 d1x2x1 p0x1:1x0 bf16 bias"
+    "n1 c9 o5 in3x9x8 k2x3x3 s1x2x2 d1x2x1 p0x0x1:0x1x0 bf16 bias"
 )
 sanitize() {
     local tool failed=0

@@ -63,7 +63,7 @@ TEST_F(LaunchErrors, MisalignedPointers) {
 TEST_F(LaunchErrors, WrongShapes) {
     expect_refused(data_->tensors(), {1, {8}}, "in");
     expect_refused(data_->tensors(), {1, {8, 0}}, "in");
-    expect_refused(data_->tensors(), {-1, {8, 8}}, "n");
+    expect_refused(data_->tensors(), {-1, {8, 8}}, "batch");
     expect_refused(data_->tensors(), {1, {8, std::int64_t{1} << 62}}, "");
 }
 
