@@ -27,10 +27,10 @@ double speed_of_light_ms(const Layer& layer, const Shape& shape, double bytes_pe
                          const std::optional<Rates>& rates) {
     const double memory = needed_bytes(layer, shape) / bytes_per_second * 1e3;
     if (!rates) return memory;
-    const double rate = layer.dtype == DType::f16             ? rates->f16
-                        : layer.dtype == DType::bf16          ? rates->bf16
+    const double rate = layer.dtype == DType::f16            ? rates->f16
+                        : layer.dtype == DType::bf16         ? rates->bf16
                         : layer.precision == Precision::tf32 ? rates->tf32
-                                                              : rates->ieee;
+                                                             : rates->ieee;
     return rate > 0 ? std::max(memory, 2 * products(layer, shape) / (rate * 1e12) * 1e3) : memory;
 }
 

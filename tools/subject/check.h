@@ -7,7 +7,7 @@ namespace convt_jit::tools {
 
 struct Verdict {
     Errors errors;
-    double allowed = 0;       // largest rel_l2 that is right
+    double allowed = 0;        // largest rel_l2 that is right
     const char* against = "";  // "host f64" or "device f64"
     [[nodiscard]] bool right() const { return errors.wrong_nonfinite == 0 && errors.rel_l2 <= allowed; }
 };

@@ -56,7 +56,8 @@ std::vector<unsigned char> repeated_random(DType dtype, std::int64_t elements, d
     const std::vector<unsigned char> pattern = encode(dtype, values.x);
     std::vector<unsigned char> bytes(static_cast<std::size_t>(elements) * size_of(dtype));
     for (std::size_t at = 0; at < bytes.size(); at += pattern.size())
-        std::copy_n(pattern.begin(), std::min(pattern.size(), bytes.size() - at), bytes.begin() + static_cast<std::ptrdiff_t>(at));
+        std::copy_n(pattern.begin(), std::min(pattern.size(), bytes.size() - at),
+                    bytes.begin() + static_cast<std::ptrdiff_t>(at));
     return bytes;
 }
 
