@@ -18,10 +18,10 @@ constexpr int kFailed = 1, kBadUsage = 2;
 int main(int argc, char** argv) {
     CLI::App app("Transposed convolutions, compiled for one layer at a time");
     app.require_subcommand(1);
-    std::string nvrtc_missing;
-    app.set_version_flag("--version", [&] {
-        const std::string nvrtc = convt_jit::nvrtc_version(&nvrtc_missing);
-        return fmt::format("convt {} (NVRTC {})", convt_jit::version(), nvrtc.empty() ? "not found" : nvrtc);
+    app.set_version_flag("--version", [] {
+        std::string why;
+        const std::string nvrtc = convt_jit::nvrtc_version(&why);
+        return fmt::format("convt {} (NVRTC {})", convt_jit::version(), nvrtc.empty() ? "not found: " + why : nvrtc);
     });
     int status = 0;
     convt_jit::tools::add_run(app, status);

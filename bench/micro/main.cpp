@@ -24,6 +24,7 @@ std::string arch() {
 
 int main(int argc, char** argv) {
     namespace bench = convt_jit::bench;
+    setenv("CUDA_CACHE_DISABLE", "1", 1);  // NVRTC keeps what it compiled: a cold compile would be one no more
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
     try {

@@ -58,6 +58,8 @@ public:
     void copy_from(const Buffer& source, StreamHandle stream) const;
     /// Fills every byte.
     void fill(unsigned char value) const;
+    /// The same, enqueued.
+    void fill(unsigned char value, StreamHandle stream) const;
 
 private:
     struct Impl;

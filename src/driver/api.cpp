@@ -59,6 +59,7 @@ bool resolve(void* handle, Api& api, std::string& missing) {
     need(api.copy_to_host, "cuMemcpyDtoH_v2");
     need(api.copy_on_device, "cuMemcpyDtoDAsync_v2");
     need(api.fill, "cuMemsetD8_v2");
+    need(api.fill_async, "cuMemsetD8Async");
     need(api.pointer_attribute, "cuPointerGetAttribute");
     need(api.stream_create, "cuStreamCreate");
     need(api.stream_destroy, "cuStreamDestroy_v2");

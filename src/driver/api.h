@@ -40,6 +40,7 @@ struct Api {
     decltype(&::cuMemcpyDtoH) copy_to_host;
     decltype(&::cuMemcpyDtoDAsync) copy_on_device;
     decltype(&::cuMemsetD8) fill;
+    decltype(&::cuMemsetD8Async) fill_async;
     decltype(&::cuPointerGetAttribute) pointer_attribute;
 
     decltype(&::cuStreamCreate) stream_create;

@@ -83,6 +83,11 @@ void DeviceMemory::fill(unsigned char value, std::size_t bytes) const {
     });
 }
 
+void DeviceMemory::fill(unsigned char value, std::size_t bytes, CUstream stream) const {
+    use_in(context_,
+           [&](const Api& cuda) { check(cuda.fill_async(address(data_), value, bytes, stream), "cuMemsetD8Async"); });
+}
+
 OwnStream::OwnStream(int ordinal) : context_(context_for(ordinal)) {
     use_in(context_,
            [&](const Api& cuda) { check(cuda.stream_create(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate"); });

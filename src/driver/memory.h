@@ -21,6 +21,7 @@ public:
     void upload(const void* host, std::size_t bytes) const;
     void download(void* host, std::size_t bytes) const;
     void fill(unsigned char value, std::size_t bytes) const;
+    void fill(unsigned char value, std::size_t bytes, CUstream stream) const;
     void copy_from(const DeviceMemory& source, std::size_t bytes, CUstream stream) const;
 
 private:

@@ -106,6 +106,13 @@ void Buffer::fill(unsigned char value) const {
     if (bytes() == 0) return;
     impl_->with([&](const auto& memory) { memory.fill(value, impl_->bytes); });
 }
+void Buffer::fill(unsigned char value, StreamHandle stream) const {
+    if (bytes() == 0) return;
+    if (impl_->device)
+        impl_->device->fill(value, bytes(), static_cast<CUstream>(stream));
+    else
+        impl_->host->fill(value, bytes());
+}
 
 struct Stream::Impl {
     std::optional<driver::OwnStream> stream;

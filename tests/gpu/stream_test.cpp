@@ -23,6 +23,9 @@ TEST(Stream, LaunchWaitsForWhatTheCallerQueuedBefore) {
     auto* cu_stream = static_cast<CUstream>(stream.handle());
 
     const auto want = reference(layer, data.shape, data.host);
+    CUcontext primary = nullptr;  // as an application has it
+    must(driver.primary_retain(&primary, device.ordinal()), "cuDevicePrimaryCtxRetain");
+    must(driver.ctx_set_current(primary), "cuCtxSetCurrent");
     PinnedFloats x(data.host.x.size()), y(want.size());
     for (int round = 0; round < 100; ++round) {
         // Integers times a power of two: exact, and another result each round.

@@ -2,6 +2,7 @@
 
 #include "bench/result_file.h"
 #include "bench/roofline.h"
+#include "commit.h"
 #include "subject/check.h"
 #include "subject/choice.h"
 #include "subject/progress.h"
@@ -9,16 +10,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <optional>
 
 namespace convt_jit::tools {
 namespace {
 
+constexpr int kWarmUp = 3;
 constexpr int kCopies = 11;
 constexpr std::size_t kCopyBytes = std::size_t{1} << 30;  // many times the L2 of any card
 
@@ -50,20 +50,6 @@ double copy_bytes_per_second(const Device& device) {
         times.push_back(timer.milliseconds());
     }
     return 2.0 * static_cast<double>(kCopyBytes) / (median(times) * 1e-3);
-}
-
-// First line of what a command prints; empty where it fails.
-std::string first_line_of(const char* command) {
-    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command, "r"), [](FILE* file) { return pclose(file); });
-    std::array<char, 256> line{};
-    if (!pipe || std::fgets(line.data(), line.size(), pipe.get()) == nullptr) return {};
-    line[std::strcspn(line.data(), "\n")] = 0;
-    return line.data();
-}
-
-std::string commit() {
-    if (const char* given = std::getenv("CONVT_COMMIT"); given != nullptr) return given;
-    return first_line_of("git describe --always --dirty --abbrev=12 2>/dev/null");
 }
 
 Buffer uploaded(const Device& device, const std::vector<unsigned char>& bytes) {
@@ -103,14 +89,16 @@ public:
     [[nodiscard]] const Shape& shape() const { return shape_; }
 
     [[nodiscard]] std::vector<double> measure(int repeats, const Buffer& flush) const {
-        kernel_.launch(pointers(y_, 0), shape_);
+        const Stream stream(device_);
         std::vector<double> times;
         Timer timer(device_);
-        for (int i = 0; i < repeats; ++i) {
-            flush.fill(static_cast<unsigned char>(i));
-            timer.start(nullptr);
-            kernel_.launch(pointers(y_, 0), shape_);
-            timer.stop(nullptr);
+        for (int i = -kWarmUp; i < repeats; ++i) {
+            // While the flush is written the host enqueues the rest: no part of the time is the host's.
+            flush.fill(static_cast<unsigned char>(i), stream.handle());
+            timer.start(stream.handle());
+            kernel_.launch(pointers(y_, 0), shape_, stream.handle());
+            timer.stop(stream.handle());
+            if (i < 0) continue;
             times.push_back(timer.milliseconds());
         }
         return times;
@@ -200,10 +188,12 @@ int bench(const Options& options, const std::string& command) {
     if (Device::cuda_count(&missing) == 0)
         throw UnsupportedError("bench needs a GPU (" + missing + "); the simulator's times say nothing");
     const Device device = Device::best();
+    Progress progress;
+    progress.step("measuring the bandwidth of a copy");
     Environment environment{device.name(),
                             device.driver_version(),
                             nvrtc_version(),
-                            commit(),
+                            kCommit,
                             command,
                             copy_bytes_per_second(device) * 1e-12,
                             true};
@@ -212,19 +202,21 @@ int bench(const Options& options, const std::string& command) {
     const Buffer flush(device, std::max<std::size_t>(4 * device.l2_bytes(), std::size_t{256} << 20));
     Engine engine;
     std::vector<Result> results;
-    Progress progress(layers.size());
     for (const NamedLayer& named : layers) {
-        progress.step(named.name.empty() ? to_string(named.layer) : named.name);
+        progress.about(fmt::format("[{}/{}] {}: ", results.size() + 1, layers.size(), title(named)));
+        progress.step("preparing it");
         Result result;
         result.named = named;
         try {
             const Bench subject(engine, device, named, options.plan);
+            progress.step("measuring");
             const std::vector<double> times = subject.measure(options.repeats, flush);
             result.info = subject.info();
             result.ms = median(times);
             result.spread = spread(times);
             result.speed_of_light_ms =
                 speed_of_light_ms(named.layer, subject.shape(), environment.copy_tb_per_s * 1e12, rates);
+            progress.step("comparing with the definition");
             result.errors = subject.judge();
             if (result.errors.wrong_nonfinite != 0 || !(result.errors.rel_l2 <= tolerance(named.layer)))
                 result.failure =
@@ -234,10 +226,12 @@ int bench(const Options& options, const std::string& command) {
             result.failure = error.what();
         }
         results.push_back(std::move(result));
+        // After each layer: a run that is cut short keeps what it has.
+        if (!options.json.empty()) write_results(options.json, environment, results);
     }
-    progress.clear();
+    progress.done();
     print_results(environment, results);
-    if (!options.json.empty()) write_results(options.json, environment, results);
+    if (std::fflush(stdout) != 0) throw Error("standard output cannot be written to");
     return std::all_of(results.begin(), results.end(), [](const Result& r) { return r.failure.empty(); }) ? 0 : 1;
 }
 

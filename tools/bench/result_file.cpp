@@ -1,13 +1,12 @@
 #include "bench/result_file.h"
 
+#include "subject/choice.h"
+#include "subject/output_file.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <fstream>
 
 namespace convt_jit::tools {
 
@@ -39,14 +38,7 @@ void write_results(const std::string& path, const Environment& environment, cons
                                          {"command", environment.command},
                                          {"copy_tb_per_s", environment.copy_tb_per_s},
                                          {"results", rows}};
-    const std::string draft = fmt::format("{}.{}.tmp", path, getpid());
-    std::ofstream out(draft, std::ios::trunc);
-    out << file.dump(1) << '\n';
-    out.close();
-    if (!out || std::rename(draft.c_str(), path.c_str()) != 0) {
-        std::remove(draft.c_str());
-        throw Error("cannot write " + path);
-    }
+    write_file(path, file.dump(1) + "\n");
 }
 
 void print_results(const Environment& environment, const std::vector<Result>& results) {
@@ -59,7 +51,7 @@ void print_results(const Environment& environment, const std::vector<Result>& re
     double log_sum = 0;
     int measured = 0;
     for (const Result& r : results) {
-        const std::string name = r.named.name.empty() ? to_string(r.named.layer) : r.named.name;
+        const std::string name = title(r.named);
         if (!r.info.family.empty()) {
             fmt::print("{:<20} {:<9} {:<9} {:>9.4f} {:>6.1f}% {:>9.4f} {:>7.1f}% {:>9.2e}\n", name,
                        precision_name(r.named.layer), r.info.family, r.ms, 100 * r.spread, r.speed_of_light_ms,

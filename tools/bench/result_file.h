@@ -24,7 +24,7 @@ struct Environment {
     bool operations_counted = true;  // false: no rates are known for the card, the speed of light is that of its memory
 };
 
-// Written beside its target and renamed, so that an old file is replaced whole or not at all. Throws Error.
+// An old file is replaced whole or not at all. Throws std::system_error.
 void write_results(const std::string& path, const Environment& environment, const std::vector<Result>& results);
 void print_results(const Environment& environment, const std::vector<Result>& results);
 

@@ -2,12 +2,13 @@
 
 #include "subject/check.h"
 #include "subject/choice.h"
+#include "subject/output_file.h"
 #include "subject/progress.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <fstream>
+#include <cstdio>
 #include <memory>
 #include <optional>
 
@@ -20,6 +21,13 @@ struct Options {
     bool check = false, json = false, exact_nonfinite = false;
     std::string dump_source, plan;
     std::uint64_t seed = 1;
+
+    [[nodiscard]] PrepareOptions prepare() const {
+        PrepareOptions prepare;
+        prepare.plan = plan;
+        prepare.exact_nonfinite = exact_nonfinite;
+        return prepare;
+    }
 };
 
 struct Outcome {
@@ -32,28 +40,37 @@ struct Outcome {
     [[nodiscard]] bool good() const { return failure.empty() && (!verdict || verdict->right()); }
 };
 
-void write_source(const std::string& path, const std::string& text) {
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file << text;
-    file.close();
-    if (!file) throw LayerError("--dump-source", path, "a file that can be written");
+// What makes no sense is found before anything runs.
+void check_usage(const Options& options, const std::vector<NamedLayer>& layers) {
+    if (!options.dump_source.empty() && layers.size() != 1)
+        throw LayerError("--dump-source", fmt::format("one file for {} layers", layers.size()), "a single layer");
+    if (options.dump_source == "-" && options.json)
+        throw LayerError("--dump-source", "standard output", "a file, since --json prints there");
+    if (options.plan.empty()) return;
+    try {
+        (void)Engine::render(layers.front().layer, "sm_90", options.prepare());
+    } catch (const UnsupportedError&) {
+        // It can be read; whether it serves a layer on the device is told layer by layer.
+    }
 }
 
-Outcome run_layer(Engine& engine, const Device& device, const NamedLayer& named, const Options& options) {
+Outcome run_layer(Engine& engine, const Device& device, const NamedLayer& named, const Options& options,
+                  Progress& progress) {
     Outcome outcome;
     outcome.named = named;
     outcome.shape = known_shape(named.layer);
     try {
-        PrepareOptions prepare;
+        progress.step("preparing a kernel");
+        PrepareOptions prepare = options.prepare();
         prepare.device = device;
-        prepare.plan = options.plan;
-        prepare.exact_nonfinite = options.exact_nonfinite;
         const Kernel kernel = engine.prepare(named.layer, prepare);
         outcome.info = kernel.info();
-        if (!options.dump_source.empty()) write_source(options.dump_source, kernel.source());
+        if (!options.dump_source.empty()) write_file(options.dump_source, kernel.source());
+        progress.step("filling the tensors");
         const HostTensors host = random_tensors(named.layer, outcome.shape, options.seed);
         const std::size_t y_element = outcome.info.family == "reference" ? sizeof(double) : size_of(named.layer.dtype);
         const DeviceTensors tensors(device, named.layer, host, sizes(named.layer, outcome.shape).y, y_element);
+        progress.step(device.is_cuda() ? "running" : "running on the simulator");
         Timer timer(device);
         timer.start(nullptr);
         kernel.launch(tensors.pointers(), outcome.shape);
@@ -62,10 +79,9 @@ Outcome run_layer(Engine& engine, const Device& device, const NamedLayer& named,
         if (options.check) {
             if (outcome.info.family == "reference")
                 throw UnsupportedError("the reference family is what --check judges by; it is not judged itself");
+            progress.step("comparing with the definition");
             outcome.verdict = check(engine, device, named.layer, outcome.shape, host, tensors.download_y());
         }
-    } catch (const LayerError&) {
-        throw;  // bad usage
     } catch (const std::exception& error) {
         outcome.failure = error.what();
     }
@@ -127,24 +143,27 @@ void print(const Outcome& o) {
 
 int run(const Options& options) {
     const std::vector<NamedLayer> layers = options.layers.layers();
+    check_usage(options, layers);
     std::string why;
     const Device device = options.backend.device(why);
     if (!options.json) fmt::print("backend: {} ({})\n", device.name(), why);
     Engine engine;
     nlohmann::json all = nlohmann::json::array();
     bool good = true;
-    Progress progress(layers.size());
+    std::size_t count = 0;
+    Progress progress;
     for (const NamedLayer& named : layers) {
-        progress.step(named.name.empty() ? to_string(named.layer) : named.name);
-        const Outcome outcome = run_layer(engine, device, named, options);
+        progress.about(fmt::format("[{}/{}] {}: ", ++count, layers.size(), title(named)));
+        const Outcome outcome = run_layer(engine, device, named, options, progress);
         good = good && outcome.good();
-        progress.clear();
+        progress.done();
         if (options.json)
             all.push_back(to_json_object(outcome, device));
         else
             print(outcome);
     }
     if (options.json) fmt::print("{}\n", all.dump(2));
+    if (std::fflush(stdout) != 0) throw Error("standard output cannot be written to");
     return good ? 0 : 1;
 }
 
@@ -157,7 +176,8 @@ void add_run(CLI::App& app, int& status) {
     options->backend.add_to(*command);
     command->add_flag("--check", options->check, "compare every element with the definition in f64");
     command->add_flag("--json", options->json, "print one JSON array");
-    command->add_option("--dump-source", options->dump_source, "write the rendered source there")->type_name("FILE");
+    command->add_option("--dump-source", options->dump_source, "write the rendered source there (-: standard output)")
+        ->type_name("FILE");
     command->add_option("--seed", options->seed, "of the random tensors")->capture_default_str();
     command->add_option("--plan", options->plan, "use this plan instead of the default choice (docs/plan.md)");
     command->add_flag("--exact-nonfinite", options->exact_nonfinite, "keep non-finite weights exact at the border");

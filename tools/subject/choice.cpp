@@ -10,16 +10,37 @@ void LayerChoice::add_to(CLI::App& command) {
     command.add_option("--layers", file, "file of layers, a JSON object a line")->type_name("FILE");
 }
 
+namespace {
+
+Layer parse(const std::string& text, bool alone) {
+    try {
+        return parse_layer(text);
+    } catch (const LayerError& error) {
+        const bool split = !alone && text.find(' ') == std::string::npos;
+        const char* hint = split ? " (each argument is a whole layer; quote it: \"n16 c32 o64 in128x256 ...\")" : "";
+        throw LayerError(fmt::format("\"{}\"{}", text, hint), error);
+    }
+}
+
+}  // namespace
+
+std::string title(const NamedLayer& named) { return named.name.empty() ? to_string(named.layer) : named.name; }
+
 std::vector<NamedLayer> LayerChoice::layers() const {
     std::vector<NamedLayer> chosen;
-    for (const std::string& text : strings) chosen.push_back({"", parse_layer(text)});
+    for (const std::string& text : strings) chosen.push_back({"", parse(text, strings.size() == 1)});
     if (!file.empty())
         for (NamedLayer& layer : read_layers_file(file)) chosen.push_back(std::move(layer));
     if (chosen.empty()) throw LayerError("LAYER", "missing", "at least one layer string, or --layers FILE with one");
     for (const NamedLayer& named : chosen) {
-        if (!named.layer.input.empty()) continue;
-        throw LayerError(named.name.empty() ? "\"" + to_string(named.layer) + "\"" : named.name,
-                         LayerError("in", "missing", "input sizes as in128x256, since tensors are made"));
+        const std::string where = "\"" + title(named) + "\"";
+        if (named.layer.input.empty())
+            throw LayerError(where, LayerError("in", "missing", "input sizes as in128x256, since tensors are made"));
+        try {
+            validate(named.layer, known_shape(named.layer));
+        } catch (const LayerError& error) {
+            throw LayerError(where, error);
+        }
     }
     return chosen;
 }

@@ -10,13 +10,16 @@
 
 namespace convt_jit::tools {
 
+// Its name, else its layer string.
+[[nodiscard]] std::string title(const NamedLayer& named);
+
 // LAYER... and --layers FILE.
 struct LayerChoice {
     std::vector<std::string> strings;
     std::string file;
 
     void add_to(CLI::App& command);
-    // Throws LayerError; also where nothing was named, or a layer does not know its input size.
+    // Throws LayerError; also where nothing was named, or a layer knows no input size or one that is not valid.
     [[nodiscard]] std::vector<NamedLayer> layers() const;
 };
 

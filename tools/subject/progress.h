@@ -1,29 +1,44 @@
-// Progress: says what is going on, on stderr, once it has taken two seconds. A line that is rewritten on a terminal,
-// plain lines elsewhere.
+// Progress: tells on stderr what is being done once it takes more than two seconds.
 #pragma once
 
 #include <chrono>
-#include <cstddef>
+#include <condition_variable>
+#include <mutex>
 #include <string>
+#include <thread>
 
 namespace convt_jit::tools {
 
+// On a terminal one line that is rewritten and removed at the end of the step; elsewhere plain lines, ever more rarely.
 class Progress {
 public:
-    explicit Progress(std::size_t total) : total_(total) {}
+    Progress();
     ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
-    // One more of `total` begins.
-    void step(const std::string& what);
-    // Takes the line off the terminal, so that something else can be printed.
-    void clear();
+
+    // What the steps that follow are about; it stands before each of them.
+    void about(std::string subject);
+    // From now on `text` is being done.
+    void step(std::string text);
+    // Nothing is being done; what was written on a terminal is gone.
+    void done();
 
 private:
-    std::size_t total_, done_ = 0;
-    bool shown_ = false;
-    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-    std::chrono::steady_clock::time_point last_ = start_;
+    using Clock = std::chrono::steady_clock;
+
+    void watch(const std::stop_token& stop);
+    void tell(Clock::duration elapsed);
+    void wipe();
+
+    const bool terminal_;
+    std::mutex mutex_;
+    std::condition_variable_any changed_;
+    std::string subject_;
+    std::string text_;  // empty: nothing is being done
+    Clock::time_point begin_, next_;
+    bool visible_ = false;
+    std::jthread watcher_;  // last, so that all else is there while it runs
 };
 
 }  // namespace convt_jit::tools

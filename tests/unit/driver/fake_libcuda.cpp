@@ -306,6 +306,10 @@ FAKE cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUst
     if (const CUresult failure = fake().enter_unsafe("cuMemcpyDtoDAsync"); failure != CUDA_SUCCESS) return failure;
     return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), CUDA_SUCCESS;
 }
+FAKE cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream) {
+    if (const CUresult failure = fake().enter_context("cuMemsetD8Async"); failure != CUDA_SUCCESS) return failure;
+    return std::memset(reinterpret_cast<void*>(to), value, bytes), CUDA_SUCCESS;
+}
 FAKE cuMemsetD8(CUdeviceptr to, unsigned char value, std::size_t bytes) {
     if (const CUresult failure = fake().enter_unsafe("cuMemsetD8"); failure != CUDA_SUCCESS) return failure;
     return std::memset(reinterpret_cast<void*>(to), value, bytes), CUDA_SUCCESS;

@@ -20,6 +20,16 @@ TEST_F(MemoryTest, CopiesThereAndBack) {
     memory.fill('x', 7);
     memory.download(text, 8);
     EXPECT_STREQ(text, "xxxxxxx");
+
+    const OwnStream stream(0);
+    const DeviceMemory copy(0, 8);
+    copy.copy_from(memory, 8, stream.handle());
+    memory.fill('y', 3, stream.handle());
+    stream.synchronize();
+    memory.download(text, 8);
+    EXPECT_STREQ(text, "yyyxxxx");
+    copy.download(text, 8);
+    EXPECT_STREQ(text, "xxxxxxx");
 }
 
 TEST_F(MemoryTest, FreedOnceAndNotAfterTheContext) {
