@@ -24,10 +24,16 @@ public:
     std::shared_ptr<const Entry> find(const std::string& key) override;
     // True where every store that should keep it did.
     bool put(const std::string& key, const Entry& entry) override;
+    // Asks the first writable store: that is where the others will look.
+    Claim claim(const std::string& key) override;
+    std::vector<std::string> producers() override;
     // "memory, disk /home/a/.cache/convt_jit"
     std::string describe() const override;
 
 private:
+    // In the memory stores above `from`.
+    void remember(const std::string& key, const Entry& entry, const Store* from);
+
     std::vector<RankedStore> stores_;
 };
 
