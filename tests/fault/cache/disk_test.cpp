@@ -167,10 +167,9 @@ TEST(Disk, AReadOnlyFileSystem) {
     const Mount volume(scratch / "volume", "tmpfs", "size=1m,mode=0700");
     if (!volume) GTEST_SKIP() << "mounting a tmpfs: " << std::strerror(errno);
     const Entry there = sample::entry("there"), absent = sample::entry("absent");
-    DiskStore store(volume.path() + "/c");
-    ASSERT_TRUE(store.put(digest(there.key), there));
+    ASSERT_TRUE(DiskStore(volume.path() + "/c").put(digest(there.key), there));
     ASSERT_TRUE(volume.make_read_only());
-    EXPECT_NE(store.find(digest(there.key)), nullptr) << "hits need no writing";
+    EXPECT_NE(DiskStore(volume.path() + "/c").find(digest(there.key)), nullptr) << "hits need no writing";
     expect_refused(volume.path() + "/c", std::strerror(EROFS));
     expect_refused(volume.path() + "/new", std::strerror(EROFS));
 }
