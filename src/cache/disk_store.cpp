@@ -53,13 +53,11 @@ std::shared_ptr<const Entry> DiskStore::find(const std::string& key) try {
     if (!is_digest(key)) return nullptr;
     std::error_code error;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-        auto entry = try_find(key, error);
-        if (entry != nullptr || error.value() != ESTALE) {
-            if (error && !is_absent(error))
-                warn_once(warned_find_, describe() + ": " + key + " is not used: " + error.message());
-            return entry;
-        }
+        if (auto entry = try_find(key, error)) return entry;
+        if (error.value() != ESTALE) break;
     }
+    if (error && !is_absent(error))
+        warn_once(warned_find_, describe() + ": " + key + " is not used: " + error.message());
     return nullptr;
 } catch (const std::exception& error) {
     warn_once(warned_find_, describe() + ": " + error.what());

@@ -23,4 +23,12 @@ std::shared_ptr<const Entry> find(Store& store, const KeyFields& fields, Produce
     return nullptr;
 }
 
+std::shared_ptr<const Entry> make_once(Store& store, const std::string& key, const std::function<Entry()>& make) {
+    const Claim claim = store.claim(key);
+    if (claim.found != nullptr) return claim.found;
+    auto entry = std::make_shared<const Entry>(make());
+    store.put(key, *entry);  // where it cannot be kept, it serves this process all the same
+    return entry;
+}
+
 }  // namespace convt_jit
