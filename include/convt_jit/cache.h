@@ -112,6 +112,12 @@ struct CacheTransfer {
     std::uint64_t bytes = 0;
 };
 
+/// What a lookup wants. The last three help to tell why a source differs; they may be empty.
+struct CacheWanted {
+    CacheKey fields;
+    std::string layer, plan, library;
+};
+
 struct CacheDifference {
     std::string field, wanted, nearest;
 };
@@ -122,6 +128,9 @@ struct CacheExplanation {
     std::optional<CacheEntry> nearest;       ///< on a miss: the entry with the fewest differences
     std::vector<CacheDifference> differing;  ///< fields of the key, and what tells why the source differs
 };
+
+/// The directories that an engine asks, in its order: the user's, then those of $CONVT_JIT_CACHE_PATH.
+[[nodiscard]] CONVT_JIT_API std::vector<std::string> cache_directories();
 
 /// One cache directory. Every call looks anew. Methods throw CacheError.
 class CONVT_JIT_API Cache {
@@ -152,8 +161,8 @@ public:
     /// Checks the whole file against its manifest first, and keeps nothing where anything is wrong.
     CacheTransfer import_from(const std::string& file) const;
 
-    /// Whether a key would hit, and what the nearest entry lacks. `layer` (without sizes) helps to find that.
-    [[nodiscard]] CacheExplanation explain(const CacheKey& key, const std::string& layer = "") const;
+    /// Whether a lookup would hit in this directory, and in what the nearest entry differs if not.
+    [[nodiscard]] CacheExplanation explain(const CacheWanted& wanted) const;
 
 private:
     std::string directory_;

@@ -1,15 +1,14 @@
 #include "cache/disk_store.h"
 
 #include "cache/clock.h"
+#include "cache/entry_file.h"
 #include "cache/inventory.h"
 #include "cache/key_lock.h"
 #include "cache/layout.h"
 #include "cache/producers.h"
 #include "cache/quarantine.h"
-#include "cache/reader.h"
 #include "cache/temporary.h"
 #include "cache/trim.h"
-#include "cache/trust.h"
 #include "cache/usage.h"
 #include "log/log.h"
 
@@ -29,12 +28,10 @@ using namespace std::chrono_literals;
 
 constexpr int kAttempts = 3;
 
-bool is_absent(const std::error_code& error) { return error.value() == ENOENT || error.value() == ENOTDIR; }
+bool is_absent(const std::error_code& error) { return is(error, ENOENT) || is(error, ENOTDIR); }
 
 // What network file systems, or somebody who clears the cache meanwhile, cause and a second attempt mends.
-bool is_passing(const std::error_code& error) {
-    return !is_distrust(error) && (error.value() == EBUSY || error.value() == ESTALE || error.value() == ENOENT);
-}
+bool is_passing(const std::error_code& error) { return is(error, EBUSY) || is(error, ESTALE) || is(error, ENOENT); }
 
 void warn_once(std::atomic<bool>& warned, const std::string& line) {
     if (!warned.exchange(true))
@@ -54,7 +51,7 @@ std::shared_ptr<const Entry> DiskStore::find(const std::string& key) try {
     std::error_code error;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
         if (auto entry = try_find(key, error)) return entry;
-        if (error.value() != ESTALE) break;
+        if (!is(error, ESTALE)) break;
     }
     if (error && !is_absent(error))
         warn_once(warned_find_, describe() + ": " + key + " is not used: " + error.message());
@@ -120,7 +117,6 @@ std::error_code DiskStore::try_put(const std::string& key, const Entry& entry, c
     std::error_code error;
     const auto root = Root::make(options_.directory, options_.trusted, error);
     if (!root) return error;
-    register_producer(*root, entry.key.producer);
     const std::string folder_name = layout::fan_out(key), name = layout::entry_name(key);
     const auto folder = root->make_folder(folder_name, error);
     if (error) return error;
@@ -129,9 +125,7 @@ std::error_code DiskStore::try_put(const std::string& key, const Entry& entry, c
     struct stat old {};
     const bool replaces = ::fstatat(folder.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
     if (replaces && S_ISDIR(old.st_mode)) set_aside(*root, folder, name);  // rename would not replace it
-    const CacheTime time = cache_time(*root);
-    if (error = publish(folder, name, bytes, root->file_mode(), time.now()); error) return error;
-    advance(*root, time, time.now());
+    if (error = write_entry(*root, folder, key, entry.key.producer, bytes); error) return error;
     holder_.hold(*root, key);
     account(*root, static_cast<std::int64_t>(bytes.size()) - (replaces ? static_cast<std::int64_t>(old.st_size) : 0));
     return {};

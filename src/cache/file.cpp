@@ -29,7 +29,7 @@ FileDescriptor open_at(int at, const char* path, int flags, mode_t mode, std::er
 
 FileDescriptor make_directory(const std::string& path, mode_t mode, std::error_code& error) {
     auto directory = open_at(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY, 0, error);
-    if (directory || error.value() != ENOENT) return directory;
+    if (directory || !is(error, ENOENT)) return directory;
     for (auto slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
         if (::mkdir(path.substr(0, slash).c_str(), 0700) == 0 || errno == EEXIST) continue;
         const auto failure = last_error();

@@ -65,5 +65,9 @@ std::error_code for_each_name(const FileDescriptor& folder, const std::function<
 
 // errno
 [[nodiscard]] std::error_code last_error() noexcept;
+// Whether it is that errno and not the same number of another category.
+[[nodiscard]] inline bool is(const std::error_code& error, int number) noexcept {
+    return error.value() == number && error.category() == std::generic_category();
+}
 
 }  // namespace convt_jit

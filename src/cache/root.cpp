@@ -67,7 +67,7 @@ FileDescriptor Root::file(const FileDescriptor& folder, const std::string& name,
 FileDescriptor Root::own_file(const char* name, std::error_code& error) const {
     constexpr int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK;
     auto opened = open_at(get(), name, flags, 0, error);
-    if (error.value() == ENOENT) {
+    if (is(error, ENOENT)) {
         opened = open_at(get(), name, flags | O_CREAT, file_mode(), error);
         if (opened) static_cast<void>(::fchmod(opened.get(), file_mode()));
     }

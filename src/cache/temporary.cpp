@@ -43,23 +43,6 @@ std::string host_name() {
     return part.empty() ? "unknown" : part;
 }
 
-// Removes a name unless told that it is gone.
-class Removal {
-public:
-    Removal(int directory, const std::string& name) noexcept : directory_(directory), name_(name) {}
-    Removal(const Removal&) = delete;
-    Removal& operator=(const Removal&) = delete;
-    ~Removal() {
-        if (armed_) ::unlinkat(directory_, name_.c_str(), 0);
-    }
-    void cancel() noexcept { armed_ = false; }
-
-private:
-    int directory_;
-    const std::string& name_;
-    bool armed_ = true;
-};
-
 }  // namespace
 
 Writer this_writer() { return {host_name(), ::getpid(), fmt::format("{:016x}", random_number())}; }
@@ -119,29 +102,46 @@ std::size_t sweep_orphans(const FileDescriptor& folder, bool dry_run) {
     return count;
 }
 
-std::error_code publish(const FileDescriptor& folder, const std::string& name, std::string_view bytes, mode_t mode,
-                        std::int64_t stamp) {
-    const std::string temporary = temporary_name(this_writer());
-    std::error_code error;
-    auto file = open_at(folder.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, error);
-    if (!file) return error;
-    Removal removal(folder.get(), temporary);
-    // The lock marks the file as ours for sweepers. It belongs to the description that both numbers share, so it
-    // outlives the close below, whose verdict is wanted before the rename. Where there are no locks, age decides.
-    static_cast<void>(::flock(file.get(), LOCK_EX | LOCK_NB));
-    const FileDescriptor keeps_lock(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
+Publication::Publication(const FileDescriptor& folder, std::string name)
+    : folder_(folder), name_(std::move(name)), temporary_(temporary_name(this_writer())) {}
 
-    if (error = write_whole(file, bytes); error) return error;
-    // fchmod is not subject to the umask; some network file systems refuse it, and 0600 is then good enough.
-    static_cast<void>(::fchmod(file.get(), mode));
-    if (stamp != 0) static_cast<void>(set_stamp(file, stamp));
+Publication::~Publication() {
+    if (begun_) ::unlinkat(folder_.get(), temporary_.c_str(), 0);
+}
+
+std::error_code Publication::begin(mode_t mode) {
+    std::error_code error;
+    file_ = open_at(folder_.get(), temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode, error);
+    begun_ = !error;
+    if (error) return error;
+    // The lock marks the file as ours for sweepers. It belongs to the description that both numbers share, so it
+    // outlives the close, whose verdict is wanted before the rename. Where there are no locks, age decides.
+    static_cast<void>(::flock(file_.get(), LOCK_EX | LOCK_NB));
+    keeps_lock_ = FileDescriptor(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
+    return {};
+}
+
+std::error_code Publication::write(std::string_view bytes) { return write_whole(file_, bytes); }
+
+std::error_code Publication::commit() {
     // Without it a crash of the machine can leave the name on an empty file (the checksum would catch that, at the
     // price of a compile). Some file systems know no fsync.
-    if (::fsync(file.get()) != 0 && errno != EINVAL && errno != ENOSYS && errno != EROFS) return last_error();
-    if (error = file.close(); error) return error;
-    if (::renameat(folder.get(), temporary.c_str(), folder.get(), name.c_str()) != 0) return last_error();
-    removal.cancel();
+    if (::fsync(file_.get()) != 0 && errno != EINVAL && errno != ENOSYS && errno != EROFS) return last_error();
+    if (const auto error = file_.close()) return error;
+    if (::renameat(folder_.get(), temporary_.c_str(), folder_.get(), name_.c_str()) != 0) return last_error();
+    begun_ = false;
     return {};
+}
+
+std::error_code publish(const FileDescriptor& folder, const std::string& name, std::string_view bytes, mode_t mode,
+                        std::optional<std::int64_t> stamp) {
+    Publication publication(folder, name);
+    if (const auto error = publication.begin(0600)) return error;
+    if (const auto error = publication.write(bytes)) return error;
+    // Some network file systems refuse it, and 0600 is then good enough.
+    static_cast<void>(::fchmod(publication.file().get(), mode));
+    if (stamp) static_cast<void>(set_stamp(publication.file(), *stamp));
+    return publication.commit();
 }
 
 }  // namespace convt_jit

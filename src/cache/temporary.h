@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,10 +49,32 @@ struct TemporaryFacts {
 // Removes the orphans in a folder; returns how many there were.
 std::size_t sweep_orphans(const FileDescriptor& folder, bool dry_run = false);
 
-// Writes `bytes` to a temporary file in `folder`, flushes, closes and only then gives it its name: a reader sees the
-// old file, no file or the whole new one. The temporary file is removed on any failure. `stamp` is its modification
-// time in ns since the epoch; 0: the wall clock's.
+// A file that gets its name only when it is whole: written under a temporary name in the same folder, flushed, closed
+// and checked, then renamed. A reader sees the old file, no file or the whole new one. Without a commit, or after any
+// failure, nothing stays.
+class Publication {
+public:
+    // `folder` must outlive it.
+    Publication(const FileDescriptor& folder, std::string name);
+    Publication(const Publication&) = delete;
+    Publication& operator=(const Publication&) = delete;
+    ~Publication();
+
+    // `mode` is subject to the umask.
+    [[nodiscard]] std::error_code begin(mode_t mode);
+    [[nodiscard]] std::error_code write(std::string_view bytes);
+    [[nodiscard]] std::error_code commit();
+    [[nodiscard]] const FileDescriptor& file() const noexcept { return file_; }
+
+private:
+    const FileDescriptor& folder_;
+    const std::string name_, temporary_;
+    FileDescriptor file_, keeps_lock_;
+    bool begun_ = false;
+};
+
+// All of that at once. `mode` is set whatever the umask; `stamp` is the modification time in ns since the epoch.
 [[nodiscard]] std::error_code publish(const FileDescriptor& folder, const std::string& name, std::string_view bytes,
-                                      mode_t mode, std::int64_t stamp = 0);
+                                      mode_t mode, std::optional<std::int64_t> stamp = std::nullopt);
 
 }  // namespace convt_jit

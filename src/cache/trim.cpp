@@ -1,10 +1,10 @@
 #include "cache/trim.h"
 
+#include "cache/entry_file.h"
 #include "cache/holders.h"
 #include "cache/inventory.h"
 #include "cache/key_lock.h"
 #include "cache/layout.h"
-#include "cache/reader.h"
 #include "cache/usage.h"
 
 #include <fcntl.h>

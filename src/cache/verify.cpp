@@ -1,11 +1,11 @@
 #include "cache/verify.h"
 
+#include "cache/entry_file.h"
 #include "cache/holders.h"
 #include "cache/inventory.h"
 #include "cache/layout.h"
 #include "cache/producers.h"
 #include "cache/quarantine.h"
-#include "cache/reader.h"
 #include "cache/temporary.h"
 #include "cache/trust.h"
 #include "cache/usage.h"
@@ -79,7 +79,7 @@ private:
             result_.bytes += read.bytes.size();
             producers_.insert(read.entry->key.producer);
         } else if (read.damage.empty()) {
-            if (read.error.value() != ENOENT) add(kind_of(read.error), path, read.error.message());
+            if (!is(read.error, ENOENT)) add(kind_of(read.error), path, read.error.message());
         } else if (const auto format = sound_format(read.bytes); format && *format != kCacheFormat) {
             add(CacheFindingKind::other_format, path, read.damage);
         } else {
@@ -107,12 +107,18 @@ private:
 
 const char* to_string(CacheFindingKind kind) noexcept {
     switch (kind) {
-        case CacheFindingKind::damaged: return "damaged";
-        case CacheFindingKind::misplaced: return "misplaced";
-        case CacheFindingKind::unreadable: return "unreadable";
-        case CacheFindingKind::untrusted: return "untrusted";
-        case CacheFindingKind::other_format: return "other format";
-        case CacheFindingKind::stray: return "stray";
+        case CacheFindingKind::damaged:
+            return "damaged";
+        case CacheFindingKind::misplaced:
+            return "misplaced";
+        case CacheFindingKind::unreadable:
+            return "unreadable";
+        case CacheFindingKind::untrusted:
+            return "untrusted";
+        case CacheFindingKind::other_format:
+            return "other format";
+        case CacheFindingKind::stray:
+            return "stray";
     }
     return "";
 }

@@ -1,4 +1,4 @@
-// Reader: one entry of an opened cache directory.
+// EntryFile: one entry of an opened cache directory.
 #pragma once
 
 #include "cache/entry.h"
@@ -31,5 +31,9 @@ struct Listed {
     std::int64_t used = 0;
 };
 [[nodiscard]] std::optional<Listed> read_header(const Root& root, const std::string& key);
+
+// Publishes an entry under its key, with its producer and its stamp.
+[[nodiscard]] std::error_code write_entry(const Root& root, const FileDescriptor& folder, const std::string& key,
+                                          const std::string& producer, const std::string& bytes);
 
 }  // namespace convt_jit

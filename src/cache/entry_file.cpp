@@ -1,6 +1,9 @@
-#include "cache/reader.h"
+#include "cache/entry_file.h"
 
+#include "cache/clock.h"
 #include "cache/layout.h"
+#include "cache/producers.h"
+#include "cache/temporary.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,7 +30,7 @@ Read read_entry(const Root& root, const std::string& key) {
     read.folder = root.folder(layout::fan_out(key), read.error);
     if (read.error) return read;
     read.file = root.file(read.folder, layout::entry_name(key), read.error);
-    if (read.error.value() == ELOOP) read.damage = "it is a link";
+    if (is(read.error, ELOOP)) read.damage = "it is a link";
     if (read.error) return read;
     auto bytes = read_whole(read.file, kMaxEntryBytes, read.error);
     if (read.error == std::errc::invalid_argument) read.damage = "it is no file";
@@ -61,6 +64,16 @@ std::optional<Listed> read_header(const Root& root, const std::string& key) {
     Listed listed{*std::move(entry), static_cast<std::uint64_t>(status.st_size), 0, stamp_of(status)};
     if (listed.bytes > header_bytes + kChecksumBytes) listed.cubin_bytes = listed.bytes - header_bytes - kChecksumBytes;
     return listed;
+}
+
+std::error_code write_entry(const Root& root, const FileDescriptor& folder, const std::string& key,
+                            const std::string& producer, const std::string& bytes) {
+    // Before the entry: one that nobody finds for want of its producer's name would be compiled again and again.
+    register_producer(root, producer);
+    const CacheTime time = cache_time(root);
+    if (const auto error = publish(folder, layout::entry_name(key), bytes, root.file_mode(), time.now())) return error;
+    advance(root, time, time.now());
+    return {};
 }
 
 }  // namespace convt_jit
