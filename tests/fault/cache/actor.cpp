@@ -2,7 +2,8 @@
 //   cache_actor put DIR SOURCE BYTES          -> "kept" | "refused"
 //   cache_actor find DIR SOURCE               -> "hit" | "miss"
 //   cache_actor make DIR SOURCE WAIT_MS MAKE_MS   -> "made" | "got"  (each "made" adds a line to DIR.made)
-//   cache_actor publish DIR SEED              -> the key of each entry that was kept, until it is killed
+//   cache_actor make_all DIR FIRST COUNT      -> the same for COUNT sources, in turn from FIRST on
+//   cache_actor publish DIR SEED              -> "ready", then the key of each entry that was kept, until it is killed
 #include "cache/disk_store.h"
 #include "cache/lookup.h"
 #include "unit/cache/sample.h"
@@ -43,6 +44,8 @@ int make(const std::string& directory, const std::string& source, int wait_ms, i
 [[noreturn]] void publish(const std::string& directory, unsigned seed) {
     std::mt19937 random(seed);
     DiskStore store(directory);
+    std::puts("ready");
+    std::fflush(stdout);
     for (;;) {
         const auto number = random() % 64;
         const Entry entry = sample::entry(std::to_string(number), number * 3001);
@@ -71,6 +74,10 @@ int main(int count, char** arguments) {
         std::puts(entry != nullptr && entry->key == sample::entry(source).key ? "hit" : "miss");
     } else if (words[0] == "make") {
         return make(directory, source, std::stoi(words.at(3)), std::stoi(words.at(4)));
+    } else if (words[0] == "make_all") {
+        const int first = std::stoi(source), number = std::stoi(words.at(3));
+        for (int i = 0; i < number; ++i)
+            if (make(directory, "kernel" + std::to_string((first + i) % number), 30'000, 2) != 0) return 1;
     } else if (words[0] == "publish") {
         publish(directory, static_cast<unsigned>(std::stoul(source)));
     }
