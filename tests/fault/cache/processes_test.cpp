@@ -75,7 +75,7 @@ TEST(Processes, KilledWhilePublishing) {
     for (unsigned i = 0; i < 500; ++i) {
         Process actor({CACHE_ACTOR, "publish", directory, std::to_string(seed + i)});
         const std::string text = actor.some_output();
-        std::this_thread::sleep_for(std::chrono::microseconds(random() % 12000));
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % (std::size_t{1000} << i % 6)));
         actor.kill(SIGKILL);
         actor.wait();
         std::istringstream lines(text + actor.output());
@@ -92,7 +92,7 @@ TEST(Processes, KilledWhilePublishing) {
     }
     DiskStore store(directory);
     for (const auto& key : published) EXPECT_NE(store.find(key), nullptr);
-    EXPECT_GT(published.size(), 30u) << "the actors got somewhere";
+    EXPECT_GT(published.size(), 10u) << "the actors got somewhere";
     EXPECT_GT(left_behind, 0u) << "some were killed in the middle of a file";
     EXPECT_LT(temporaries(directory), 64u) << "later processes sweep what earlier ones left";
     verify(opened(directory), true);
