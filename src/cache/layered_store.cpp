@@ -8,12 +8,8 @@ namespace convt_jit {
 LayeredStore::LayeredStore(std::vector<RankedStore> stores) : stores_(std::move(stores)) {}
 
 std::shared_ptr<const Entry> LayeredStore::find(const std::string& key) {
-    for (auto at = stores_.begin(); at != stores_.end(); ++at) {
-        auto entry = at->store->find(key);
-        if (entry == nullptr) continue;
-        remember(key, *entry, at->store.get());
-        return entry;
-    }
+    for (const auto& ranked : stores_)
+        if (auto entry = ranked.store->find(key)) return entry;
     return nullptr;
 }
 
@@ -25,12 +21,8 @@ bool LayeredStore::put(const std::string& key, const Entry& entry) {
 }
 
 Claim LayeredStore::claim(const std::string& key) {
-    for (const auto& [store, role] : stores_) {
-        if (role != StoreRole::writable) continue;
-        auto claim = store->claim(key);
-        if (claim.found != nullptr) remember(key, *claim.found, store.get());
-        return claim;
-    }
+    for (const auto& [store, role] : stores_)
+        if (role == StoreRole::writable) return store->claim(key);
     return {};
 }
 
@@ -40,13 +32,6 @@ std::vector<std::string> LayeredStore::producers() {
         for (auto& producer : ranked.store->producers())
             if (std::find(all.begin(), all.end(), producer) == all.end()) all.push_back(std::move(producer));
     return all;
-}
-
-void LayeredStore::remember(const std::string& key, const Entry& entry, const Store* from) {
-    for (const auto& [store, role] : stores_) {
-        if (store.get() == from) return;
-        if (role == StoreRole::memory) store->put(key, entry);
-    }
 }
 
 std::string LayeredStore::describe() const {

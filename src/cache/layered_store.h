@@ -8,7 +8,6 @@
 namespace convt_jit {
 
 enum class StoreRole {
-    memory,    // keeps what is put, and what a later store finds
     writable,  // keeps what is put
     read_only  // is only asked; its entries are used in place, not copied up
 };
@@ -27,13 +26,10 @@ public:
     // Asks the first writable store: that is where the others will look.
     Claim claim(const std::string& key) override;
     std::vector<std::string> producers() override;
-    // "memory, disk /home/a/.cache/convt_jit"
+    // "disk /home/a/.cache/convt_jit, read-only disk /opt/kernels"
     std::string describe() const override;
 
 private:
-    // In the memory stores above `from`.
-    void remember(const std::string& key, const Entry& entry, const Store* from);
-
     std::vector<RankedStore> stores_;
 };
 

@@ -2,7 +2,6 @@
 
 #include "cache/directory.h"
 #include "cache/disk_store.h"
-#include "cache/memory_store.h"
 #include "log/log.h"
 
 #include <algorithm>
@@ -92,8 +91,8 @@ CacheSettings cache_settings() {
     return settings;
 }
 
-std::shared_ptr<LayeredStore> open_stores(const CacheSettings& settings) {
-    std::vector<RankedStore> stores{{std::make_shared<MemoryStore>(), StoreRole::memory}};
+std::shared_ptr<LayeredStore> open_disk_stores(const CacheSettings& settings) {
+    std::vector<RankedStore> stores;
     const auto add = [&](const std::string& directory, Access access) {
         DiskOptions options;
         options.directory = directory;

@@ -35,7 +35,7 @@ struct CacheSettings {
 // Whether `directory` is one of those or lies in one.
 [[nodiscard]] bool is_declared_trusted(const std::string& directory, const std::vector<std::string>& trusted);
 
-// Memory, the user's directory, the read-only ones.
-[[nodiscard]] std::shared_ptr<LayeredStore> open_stores(const CacheSettings& settings);
+// The user's directory, then the read-only ones.
+[[nodiscard]] std::shared_ptr<LayeredStore> open_disk_stores(const CacheSettings& settings);
 
 }  // namespace convt_jit

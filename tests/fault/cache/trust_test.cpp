@@ -38,7 +38,7 @@ protected:
         EXPECT_NE(DiskStore(DiskOptions{.directory = directory, .trusted = true}).find(key), nullptr);
         const sample::Variable declared("CONVT_JIT_CACHE_TRUSTED", scratch.path().string());
         const sample::Variable own("CONVT_JIT_CACHE_DIR", directory);
-        EXPECT_NE(open_stores(cache_settings())->find(key), nullptr);
+        EXPECT_NE(open_disk_stores(cache_settings())->find(key), nullptr);
     }
     static bool give_away(const std::string& what) { return ::chown(what.c_str(), kStranger, kStranger) == 0; }
 };

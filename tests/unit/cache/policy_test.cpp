@@ -139,7 +139,7 @@ TEST(Settings, ABadVariableIsWarnedAboutAndIgnored) {
     expected.wait = 500ms;
     expected.producer = ProducerPolicy::same_major;
     EXPECT_EQ(cache_settings(), expected);
-    EXPECT_EQ(open_stores(expected)->describe(), "memory, disk /c, read-only disk /a, read-only disk /b");
+    EXPECT_EQ(open_disk_stores(expected)->describe(), "disk /c, read-only disk /a, read-only disk /b");
 
     const sample::Warnings warnings;
     for (const char* name : {"CONVT_JIT_CACHE_MAX_BYTES", "CONVT_JIT_CACHE_WAIT", "CONVT_JIT_CACHE_PRODUCER"})
