@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kLocked = "locked\n", kUnlocked = "unlocked\n";
 constexpr std::size_t kMaxBytes = std::size_t{1} << 24;
+constexpr std::size_t kManyHolders = 64;
 // A process on another host, or one whose number may have been taken over, is believed that long.
 constexpr std::chrono::hours kBelief{24};
 
@@ -89,6 +90,10 @@ void Holder::begin(const Root& root) {
     std::error_code error;
     folder_ = root.make_folder(layout::kHolders, error);
     if (error) return;
+    // Killed processes leave theirs behind; a cache that never needs trimming must not collect them for ever.
+    std::size_t count = 0;
+    static_cast<void>(for_each_name(folder_, [&](const std::string&) { ++count; }));
+    if (count > kManyHolders) static_cast<void>(count_holders(root));
     writer_ = this_writer();
     const std::string name = to_string(writer_);
     // Under a name that nobody takes for a holder until the lock is held.

@@ -62,6 +62,11 @@ public:
         fs::create_directories(path_);
         mounted_ = ::mount("none", path_.c_str(), type, 0, data) == 0;
     }
+    // Another view of a directory.
+    Mount(std::string path, const std::string& of) : path_(std::move(path)) {
+        fs::create_directories(path_);
+        mounted_ = ::mount(of.c_str(), path_.c_str(), nullptr, MS_BIND, nullptr) == 0;
+    }
     Mount(const Mount&) = delete;
     Mount& operator=(const Mount&) = delete;
     ~Mount() {
@@ -69,8 +74,8 @@ public:
     }
     [[nodiscard]] explicit operator bool() const { return mounted_; }
     [[nodiscard]] const std::string& path() const { return path_; }
-    [[nodiscard]] bool make_read_only() const {
-        return ::mount("none", path_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) == 0;
+    [[nodiscard]] bool make_read_only(unsigned long more = 0) const {
+        return ::mount("none", path_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY | more, nullptr) == 0;
     }
 
 private:
@@ -172,6 +177,22 @@ TEST(Disk, AReadOnlyFileSystem) {
     EXPECT_NE(DiskStore(volume.path() + "/c").find(digest(there.key)), nullptr) << "hits need no writing";
     expect_refused(volume.path() + "/c", std::strerror(EROFS));
     expect_refused(volume.path() + "/new", std::strerror(EROFS));
+}
+
+TEST(Disk, AReadOnlyBindMount) {
+    const sample::Scratch scratch;
+    const Entry there = sample::entry("there");
+    const std::string key = digest(there.key);
+    ASSERT_TRUE(DiskStore(scratch / "c").put(key, there));
+    const Mount view(scratch / "view", scratch / "c");
+    if (!view || !view.make_read_only(MS_BIND)) GTEST_SKIP() << "binding a directory: " << std::strerror(errno);
+    const sample::Warnings warnings;
+    DiskStore layer({.directory = view.path(), .access = Access::read_only});
+    EXPECT_NE(layer.find(key), nullptr);
+    EXPECT_TRUE(warnings.lines().empty()) << "a read-only layer is nothing to warn about";
+    EXPECT_FALSE(layer.put(key, there));
+    EXPECT_NE(DiskStore(view.path()).find(key), nullptr);
+    expect_refused(view.path(), std::strerror(EROFS));
 }
 
 TEST(Disk, ADirectoryWithoutPermissions) {

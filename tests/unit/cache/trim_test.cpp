@@ -109,6 +109,20 @@ TEST_F(Trim, WhatAKilledProcessHeldGoes) {
     EXPECT_EQ(trim(root(), 0, 0, false).evicted, 1u);
 }
 
+TEST_F(Trim, KilledProcessesDoNotPileUp) {
+    const auto a = keep("a");
+    for (int i = 0; i < 200; ++i) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            DiskStore store(directory);
+            static_cast<void>(store.find(a));
+            ::_exit(0);  // without destructors, as a killed process
+        }
+        ::waitpid(child, nullptr, 0);
+    }
+    EXPECT_LE(std::distance(fs::directory_iterator(directory + "/holders"), {}), 66);
+}
+
 TEST_F(Trim, AfterTheClockWasSetBackTheOrderOfUseStillCounts) {
     const auto a = keep("a"), b = keep("b"), c = keep("c");
     // As if the clock had run a year ahead until now.
