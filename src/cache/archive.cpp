@@ -3,6 +3,7 @@
 #include "cache/entry_file.h"
 #include "cache/inventory.h"
 #include "cache/layout.h"
+#include "cache/producers.h"
 #include "cache/temporary.h"
 #include "cache/usage.h"
 #include "cache/ustar.h"
@@ -23,7 +24,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kManifest = "manifest.json";
 constexpr int kArchiveFormat = 1;
 
 // What the manifest says of an entry.
@@ -69,6 +69,17 @@ std::string key_of_member(const std::string& name) {
     return !key.empty() && member_name(key) == name ? key : std::string();
 }
 
+std::string producer_member(const std::string& producer) {
+    return std::string(layout::kProducers) + "/" + producer_file_name(producer);
+}
+
+// An empty file that names a producer. It carries nothing that the entries do not say.
+bool is_producer(const TarMember& member) {
+    const std::string folder = std::string(layout::kProducers) + "/";
+    return member.bytes.empty() && member.name.starts_with(folder) &&
+           producer_of_file_name(std::string_view(member.name).substr(folder.size()));
+}
+
 // Calls `use` for each entry, all of them sound; returns the manifest.
 Manifest read_archive(const FileDescriptor& opened, const std::string& file,
                       const std::function<void(const std::string& key, const Entry&, const std::string& bytes)>& use) {
@@ -78,10 +89,11 @@ Manifest read_archive(const FileDescriptor& opened, const std::string& file,
     std::string why;
     while (const auto member = reader.next(kMaxEntryBytes, why)) {
         if (manifest) throw CacheError(file, "something follows its manifest");
-        if (member->name == kManifest) {
+        if (member->name == layout::kManifest) {
             manifest = parse_manifest(member->bytes, file);
             continue;
         }
+        if (is_producer(*member)) continue;
         const std::string key = key_of_member(member->name);
         if (key.empty()) throw CacheError(file, fmt::format("its member {} is no entry of a cache", member->name));
         const auto entry = decode(member->bytes, &why);
@@ -115,6 +127,7 @@ CacheTransfer export_archive(const Root& root, const std::string& file, const st
 
     CacheTransfer transfer;
     Manifest manifest;
+    std::set<std::string> producers;
     auto items = list_items(root);
     std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.key < b.key; });
     for (const auto& item : items) {
@@ -127,10 +140,15 @@ CacheTransfer export_archive(const Root& root, const std::string& file, const st
         }
         if (error = archive.write(tar_member(member_name(item.key), read.bytes)); error) refuse(file, error);
         manifest.emplace(item.key, Listing{read.bytes.size(), digest(read.bytes)});
+        producers.insert(read.entry->key.producer);
         ++transfer.entries;
         transfer.bytes += read.bytes.size();
     }
-    if (error = archive.write(tar_member(kManifest, to_text(manifest)) + tar_end()); error) refuse(file, error);
+    for (const auto& producer : producers) {
+        if (producer_member(producer).size() > kMaxTarName) continue;  // an import needs it not
+        if (error = archive.write(tar_member(producer_member(producer), "")); error) refuse(file, error);
+    }
+    if (error = archive.write(tar_member(layout::kManifest, to_text(manifest)) + tar_end()); error) refuse(file, error);
     if (error = archive.commit(); error) refuse(file, error);
     return transfer;
 }

@@ -9,7 +9,8 @@
 
 namespace convt_jit {
 
-// Entries in the order of their keys, the manifest last: an archive that is cut has none. Throws CacheError.
+// Entries in the order of their keys, then the names of their producers, so that the archive is a cache when unpacked;
+// the manifest last: an archive that is cut has none. Throws CacheError.
 CacheTransfer export_archive(const Root& root, const std::string& file, const std::vector<std::string>& archs);
 
 // Reads the archive twice: first all of it is checked, then its entries are published. Throws CacheError, in the first

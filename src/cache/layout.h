@@ -9,13 +9,14 @@
 
 namespace convt_jit::layout {
 
-inline constexpr const char* kQuarantine = "quarantine";  // damaged entries, set aside
-inline constexpr const char* kProducers = "producers";    // an empty file per compiler version that filled the cache
-inline constexpr const char* kCompilers = "compilers";    // which version a compiler's file has
-inline constexpr const char* kHolders = "holders";        // a file per live process: the keys that it uses
-inline constexpr const char* kLock = "lock";              // one byte range per key
-inline constexpr const char* kClock = "clock";            // its mtime is the highest stamp given so far
-inline constexpr const char* kUsage = "usage";            // bytes kept, a running estimate
+inline constexpr const char* kQuarantine = "quarantine";   // damaged entries, set aside
+inline constexpr const char* kProducers = "producers";     // an empty file per compiler version that filled the cache
+inline constexpr const char* kCompilers = "compilers";     // which version a compiler's file has
+inline constexpr const char* kHolders = "holders";         // a file per live process: the keys that it uses
+inline constexpr const char* kLock = "lock";               // one byte range per key
+inline constexpr const char* kClock = "clock";             // its mtime is the highest stamp given so far
+inline constexpr const char* kUsage = "usage";             // bytes kept, a running estimate
+inline constexpr const char* kManifest = "manifest.json";  // where an export was unpacked
 inline constexpr std::string_view kSuffix = ".cubin";
 
 // "0f" for "0f3a..."

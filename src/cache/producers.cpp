@@ -22,8 +22,10 @@ bool plain(char c) {
            c == ' ';
 }
 
+}  // namespace
+
 // "nvrtc 13.0.88" as it is; anything odd as %2f, and never a name with a dot in front.
-std::string file_name(const std::string& producer) {
+std::string producer_file_name(const std::string& producer) {
     std::string name;
     for (const char c : producer)
         name += plain(c) && !(name.empty() && c == '.') ? std::string(1, c)
@@ -31,7 +33,7 @@ std::string file_name(const std::string& producer) {
     return name;
 }
 
-std::optional<std::string> producer_of(std::string_view name) {
+std::optional<std::string> producer_of_file_name(std::string_view name) {
     std::string producer;
     for (std::size_t i = 0; i < name.size(); ++i) {
         if (name[i] != '%') {
@@ -46,10 +48,8 @@ std::optional<std::string> producer_of(std::string_view name) {
         producer += static_cast<char>(value);
         i += 2;
     }
-    return producer.empty() || file_name(producer) != name ? std::nullopt : std::optional(producer);
+    return producer.empty() || producer_file_name(producer) != name ? std::nullopt : std::optional(producer);
 }
-
-}  // namespace
 
 std::vector<std::string> known_producers(const Root& root) {
     std::vector<std::string> producers;
@@ -57,14 +57,14 @@ std::vector<std::string> known_producers(const Root& root) {
     const auto folder = root.folder(layout::kProducers, error);
     if (error) return producers;
     for_each_name(folder, [&](const std::string& name) {
-        if (auto producer = producer_of(name)) producers.push_back(*std::move(producer));
+        if (auto producer = producer_of_file_name(name)) producers.push_back(*std::move(producer));
     });
     return producers;
 }
 
 void register_producer(const Root& root, const std::string& producer) {
     std::error_code error;
-    const std::string name = file_name(producer);
+    const std::string name = producer_file_name(producer);
     struct stat status {};
     if (name.empty() || ::fstatat(root.get(), (std::string(layout::kProducers) + "/" + name).c_str(), &status, 0) == 0)
         return;

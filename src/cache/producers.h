@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convt_jit {
@@ -13,6 +14,10 @@ namespace convt_jit {
 // the producer; with this list a lookup tries one name per producer instead of reading folders.
 [[nodiscard]] std::vector<std::string> known_producers(const Root& root);
 void register_producer(const Root& root, const std::string& producer);
+
+// The file names of that list, each way. Nothing where it is not the name of a producer.
+[[nodiscard]] std::string producer_file_name(const std::string& producer);
+[[nodiscard]] std::optional<std::string> producer_of_file_name(std::string_view name);
 
 // Which producer a compiler's file is: remembered after it was opened once. `identity` is whatever changes when the
 // file does (resolved path, size, modification time, inode).

@@ -18,7 +18,7 @@ constexpr std::size_t kBlock = 512;
 struct Field {
     std::size_t offset, size;
 };
-constexpr Field kName{0, 100}, kMode{100, 8}, kOwner{108, 8}, kGroup{116, 8}, kSize{124, 12}, kTime{136, 12},
+constexpr Field kName{0, kMaxTarName}, kMode{100, 8}, kOwner{108, 8}, kGroup{116, 8}, kSize{124, 12}, kTime{136, 12},
     kSum{148, 8}, kType{156, 1}, kMagic{257, 8}, kPrefix{345, 155};
 constexpr std::string_view kUstar("ustar\00000", 8);
 

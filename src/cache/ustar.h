@@ -16,8 +16,10 @@ struct TarMember {
     std::string bytes;
 };
 
-// Header, bytes and padding. The name has at most 100 bytes. Owner, time and mode are the same for all, so that the
-// same members give the same archive.
+inline constexpr std::size_t kMaxTarName = 100;
+
+// Header, bytes and padding. The name has at most kMaxTarName bytes. Owner, time and mode are the same for all, so that
+// the same members give the same archive.
 [[nodiscard]] std::string tar_member(const std::string& name, std::string_view bytes);
 // What stands after the last member.
 [[nodiscard]] std::string tar_end();

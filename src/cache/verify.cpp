@@ -40,9 +40,9 @@ public:
 
 private:
     static bool is_own(std::string_view name) {
-        constexpr std::array<std::string_view, 7> own{layout::kQuarantine, layout::kProducers, layout::kCompilers,
+        constexpr std::array<std::string_view, 8> own{layout::kQuarantine, layout::kProducers, layout::kCompilers,
                                                       layout::kHolders,    layout::kLock,      layout::kClock,
-                                                      layout::kUsage};
+                                                      layout::kUsage,      layout::kManifest};
         return std::find(own.begin(), own.end(), name) != own.end();
     }
 

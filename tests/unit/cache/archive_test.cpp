@@ -85,7 +85,10 @@ TEST_F(Archive, IsAPlainTar) {
     ASSERT_EQ(std::system(("tar -C " + scratch / "x" + " -xf " + tar).c_str()), 0);
     EXPECT_EQ(bytes_of(scratch / ("x/" + name_of(keys[1]))), file_of(1));
     EXPECT_TRUE(fs::exists(scratch / "x/manifest.json"));
-    EXPECT_NE(DiskStore(scratch / "x").find(keys[0]), nullptr) << "and a cache when unpacked";
+    DiskStore unpacked(scratch / "x");
+    EXPECT_NE(unpacked.find(keys[0]), nullptr) << "and a cache when unpacked";
+    EXPECT_EQ(unpacked.producers(), std::vector<std::string>{"nvrtc 13.0.88"});
+    EXPECT_TRUE(Cache(scratch / "x").verify().findings.empty());
 }
 
 TEST_F(Archive, MayHoldSomeArchsOnly) {
@@ -173,7 +176,7 @@ TEST_F(Archive, NoNameLeadsOutOfTheCache) {
     for (const std::string& name :
          {"../" + key + ".cubin", "/tmp/" + key + ".cubin", key + ".cubin", "ab/../" + name_of(key),
           "./" + name_of(key), name_of(key) + "/", std::string("../../etc/passwd"), std::string("quarantine/x"),
-          "zz/" + key + ".cubin", std::string()})
+          std::string("producers/../x"), std::string("producers/"), "zz/" + key + ".cubin", std::string()})
         EXPECT_NE(refusal(tar_member(name, entry) + tar_end()).find("no entry of a cache"), std::string::npos) << name;
     // A link, a directory and the extensions of the format.
     for (const char type : {'1', '2', '3', '5', '6', 'x', 'g', 'L', '\0'}) {
