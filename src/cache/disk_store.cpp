@@ -9,6 +9,7 @@
 #include "cache/quarantine.h"
 #include "cache/temporary.h"
 #include "cache/trim.h"
+#include "cache/trust.h"
 #include "cache/usage.h"
 #include "log/log.h"
 
@@ -33,11 +34,8 @@ bool is_absent(const std::error_code& error) { return is(error, ENOENT) || is(er
 // What network file systems, or somebody who clears the cache meanwhile, cause and a second attempt mends.
 bool is_passing(const std::error_code& error) { return is(error, EBUSY) || is(error, ESTALE) || is(error, ENOENT); }
 
-void warn_once(std::atomic<bool>& warned, const std::string& line) {
-    if (!warned.exchange(true))
-        log::warning("{}", line);
-    else
-        log::debug("{}", line);
+std::string with_remedy(const std::error_code& error) {
+    return error.message() + (is_distrust(error) ? "" : " (CONVT_JIT_CACHE_DIR names another directory)");
 }
 
 }  // namespace
@@ -53,11 +51,10 @@ std::shared_ptr<const Entry> DiskStore::find(const std::string& key) try {
         if (auto entry = try_find(key, error)) return entry;
         if (!is(error, ESTALE)) break;
     }
-    if (error && !is_absent(error))
-        warn_once(warned_find_, describe() + ": " + key + " is not used: " + error.message());
+    if (error && !is_absent(error)) warn(error.message(), key + " is not used: " + with_remedy(error));
     return nullptr;
 } catch (const std::exception& error) {
-    warn_once(warned_find_, describe() + ": " + error.what());
+    warn(error.what(), error.what());
     return nullptr;
 }
 
@@ -80,8 +77,8 @@ void DiskStore::set_damaged_aside(const Root& root, const std::string& key, cons
     const std::string name = layout::entry_name(key);
     const bool aside =
         writes() && (read.file ? set_aside(root, read.folder, name, read.file) : set_aside(root, read.folder, name));
-    warn_once(warned_damage_, describe() + ": " + layout::fan_out(key) + "/" + name + " is damaged: " + read.damage +
-                                  (aside ? "; it was moved to quarantine and will be made anew" : ""));
+    warn("damage", layout::fan_out(key) + "/" + name + " is damaged: " + read.damage +
+                       (aside ? "; it was moved to quarantine and will be made anew" : ""));
 }
 
 void DiskStore::mark_used(const Root& root, const std::string& key, const FileDescriptor& file) {
@@ -106,10 +103,10 @@ bool DiskStore::put(const std::string& key, const Entry& entry) try {
     }
     std::error_code ignored;
     if (is_passing(error) && try_find(key, ignored) != nullptr) return true;  // another process was faster
-    warn_once(warned_put_, describe() + ": kernels are not kept: " + error.message());
+    warn(error.message(), "kernels are not kept: " + with_remedy(error));
     return false;
 } catch (const std::exception& error) {
-    warn_once(warned_put_, describe() + ": kernels are not kept: " + error.what());
+    warn(error.what(), std::string("kernels are not kept: ") + error.what());
     return false;
 }
 
@@ -174,7 +171,7 @@ Claim DiskStore::claim(const std::string& key) try {
         std::this_thread::sleep_for(std::min<std::chrono::steady_clock::duration>(pause, deadline - now));
     }
 } catch (const std::exception& error) {
-    warn_once(warned_find_, describe() + ": " + error.what());
+    warn(error.what(), error.what());
     return {};
 }
 
@@ -184,6 +181,18 @@ std::vector<std::string> DiskStore::producers() try {
     return root ? known_producers(*root) : std::vector<std::string>();
 } catch (const std::exception&) {
     return {};
+}
+
+void DiskStore::warn(const std::string& cause, const std::string& line) {
+    bool first = false;
+    {
+        const std::scoped_lock lock(warning_);
+        first = warned_.insert(cause).second;
+    }
+    if (first)
+        log::warning("{}: {}", describe(), line);
+    else
+        log::debug("{}: {}", describe(), line);
 }
 
 std::string DiskStore::describe() const { return (writes() ? "disk " : "read-only disk ") + options_.directory; }

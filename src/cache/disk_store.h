@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <set>
 #include <string_view>
 
 namespace convt_jit {
@@ -46,6 +47,8 @@ private:
     void set_damaged_aside(const Root& root, const std::string& key, const Read& read);
     void mark_used(const Root& root, const std::string& key, const FileDescriptor& file);
     void account(const Root& root, std::int64_t more_bytes);
+    // One warning per cause: a full disk or damaged files would otherwise fill the log at every call.
+    void warn(const std::string& cause, const std::string& line);
     [[nodiscard]] bool writes() const noexcept { return options_.access == Access::read_write; }
 
     const DiskOptions options_;
@@ -53,8 +56,8 @@ private:
     std::array<std::atomic<bool>, 256> swept_{};  // fan-out folders whose orphans this process has removed
     std::mutex trimming_;
     std::chrono::steady_clock::time_point next_trim_;
-    // One warning each: a full disk or a damaged file would otherwise fill the log at every call.
-    std::atomic<bool> warned_find_ = false, warned_damage_ = false, warned_put_ = false;
+    std::mutex warning_;
+    std::set<std::string> warned_;  // causes
 };
 
 }  // namespace convt_jit
