@@ -1,92 +1,200 @@
 #include "cache/disk_store.h"
 
-#include "cache/file.h"
+#include "cache/clock.h"
+#include "cache/entry_file.h"
+#include "cache/inventory.h"
+#include "cache/key_lock.h"
+#include "cache/layout.h"
+#include "cache/producers.h"
+#include "cache/quarantine.h"
+#include "cache/temporary.h"
+#include "cache/trim.h"
+#include "cache/trust.h"
+#include "cache/usage.h"
 #include "log/log.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <thread>
 #include <utility>
 
 namespace convt_jit {
 namespace {
 
-// Far above any cubin; keeps a stray file from filling the memory.
-constexpr std::size_t kMaxEntryBytes = std::size_t{1} << 28;
+using namespace std::chrono_literals;
 
-std::string fan_out(const std::string& key) { return key.substr(0, 2); }
-std::string file_name(const std::string& key) { return key + ".cubin"; }
+constexpr int kAttempts = 3;
 
-bool absent(const std::error_code& error) { return error.value() == ENOENT || error.value() == ENOTDIR; }
+bool is_absent(const std::error_code& error) { return is(error, ENOENT) || is(error, ENOTDIR); }
+
+// What network file systems, or somebody who clears the cache meanwhile, cause and a second attempt mends.
+bool is_passing(const std::error_code& error) { return is(error, EBUSY) || is(error, ESTALE) || is(error, ENOENT); }
+
+std::string with_remedy(const std::error_code& error) {
+    return error.message() + (is_distrust(error) ? "" : " (CONVT_JIT_CACHE_DIR names another directory)");
+}
 
 }  // namespace
 
-DiskStore::DiskStore(std::string directory) : directory_(std::move(directory)) {}
+DiskStore::DiskStore(std::string directory) : DiskStore(DiskOptions{.directory = std::move(directory)}) {}
+
+DiskStore::DiskStore(DiskOptions options) : options_(std::move(options)) {}
 
 std::shared_ptr<const Entry> DiskStore::find(const std::string& key) try {
     if (!is_digest(key)) return nullptr;
     std::error_code error;
-    const auto root = open_at(AT_FDCWD, directory_.c_str(), O_RDONLY | O_DIRECTORY, 0, error);
-    if (error) {
-        if (!absent(error)) warn_once(warned_find_, directory_, error.message());
-        return nullptr;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+        if (auto entry = try_find(key, error)) return entry;
+        if (!is(error, ESTALE)) break;
     }
-    const std::string path = fan_out(key) + "/" + file_name(key);
-    const auto folder = open_at(root.get(), fan_out(key).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, error);
-    // O_NONBLOCK: a pipe of that name must not block us.
-    const auto file = error
-                          ? FileDescriptor()
-                          : open_at(folder.get(), file_name(key).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, error);
-    const auto bytes = error ? std::nullopt : read_whole(file, kMaxEntryBytes, error);
-    if (error) {
-        if (!absent(error)) warn_once(warned_find_, path, error.message());
-        return nullptr;
-    }
-    std::string why;
-    auto entry = decode(*bytes, &why);
-    if (entry && digest(entry->key) != key) {
-        why = "it belongs to another key";
-        entry.reset();
-    }
-    if (!entry) {
-        warn_once(warned_find_, path, why);
-        return nullptr;
-    }
-    return std::make_shared<const Entry>(*std::move(entry));
+    if (error && !is_absent(error)) warn(error.message(), key + " is not used: " + with_remedy(error));
+    return nullptr;
 } catch (const std::exception& error) {
-    warn_once(warned_find_, key, error.what());
+    warn(error.what(), error.what());
     return nullptr;
 }
 
-bool DiskStore::put(const std::string& key, const Entry& entry) try {
-    if (!is_digest(key) || digest(entry.key) != key) return false;
-    std::error_code error;
-    const auto root = make_directory(directory_, 0700, error);
-    struct stat status {};
-    if (!error && ::fstat(root.get(), &status) != 0) error = {errno, std::generic_category()};
-    const mode_t mode = status.st_mode & 0777;
-    FileDescriptor folder;
-    if (!error) {
-        if (::mkdirat(root.get(), fan_out(key).c_str(), mode) != 0 && errno != EEXIST)
-            error = {errno, std::generic_category()};
-        else
-            folder = open_at(root.get(), fan_out(key).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, error);
+std::shared_ptr<const Entry> DiskStore::try_find(const std::string& key, std::error_code& error) {
+    const auto root = Root::open(options_.directory, options_.trusted, error);
+    if (!root) return nullptr;
+    Read read = read_entry(*root, key);
+    if (!read.damage.empty()) {
+        error.clear();
+        set_damaged_aside(*root, key, read);
+        return nullptr;
     }
-    if (!error) error = publish(folder, file_name(key), encode(entry), mode & 0666);
-    if (error) warn_once(warned_put_, "kernels are not kept", error.message());
-    return !error;
+    error = read.error;
+    if (!read.entry) return nullptr;
+    mark_used(*root, key, read.file);
+    return std::make_shared<const Entry>(*std::move(read.entry));
+}
+
+void DiskStore::set_damaged_aside(const Root& root, const std::string& key, const Read& read) {
+    const std::string name = layout::entry_name(key);
+    const bool aside =
+        writes() && (read.file ? set_aside(root, read.folder, name, read.file) : set_aside(root, read.folder, name));
+    warn("damage", layout::fan_out(key) + "/" + name + " is damaged: " + read.damage +
+                       (aside ? "; it was moved to quarantine and will be made anew" : ""));
+}
+
+void DiskStore::mark_used(const Root& root, const std::string& key, const FileDescriptor& file) {
+    if (!writes()) return;
+    holder_.hold(root, key);
+    struct stat status {};
+    if (status_of(file, status)) return;
+    const CacheTime time = cache_time(root);
+    const auto stamp = next_stamp(stamp_of(status), time);
+    if (stamp && !set_stamp(file, *stamp)) advance(root, time, *stamp);
+}
+
+bool DiskStore::put(const std::string& key, const Entry& entry) try {
+    if (!writes() || !is_digest(key) || digest(entry.key) != key) return false;
+    const std::string bytes = encode(entry);
+    std::error_code error;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+        error = try_put(key, entry, bytes);
+        if (!error) return true;
+        if (!is_passing(error)) break;
+        std::this_thread::sleep_for((attempt + 1) * 5ms);
+    }
+    std::error_code ignored;
+    if (is_passing(error) && try_find(key, ignored) != nullptr) return true;  // another process was faster
+    warn(error.message(), "kernels are not kept: " + with_remedy(error));
+    return false;
 } catch (const std::exception& error) {
-    warn_once(warned_put_, "kernels are not kept", error.what());
+    warn(error.what(), std::string("kernels are not kept: ") + error.what());
     return false;
 }
 
-std::string DiskStore::describe() const { return "disk " + directory_; }
+std::error_code DiskStore::try_put(const std::string& key, const Entry& entry, const std::string& bytes) {
+    std::error_code error;
+    const auto root = Root::make(options_.directory, options_.trusted, error);
+    if (!root) return error;
+    const std::string folder_name = layout::fan_out(key), name = layout::entry_name(key);
+    const auto folder = root->make_folder(folder_name, error);
+    if (error) return error;
+    if (!swept_[std::stoul(folder_name, nullptr, 16)].exchange(true)) sweep_orphans(folder);
 
-void DiskStore::warn_once(std::atomic<bool>& warned, std::string_view what, std::string_view why) const {
-    if (warned.exchange(true)) return;
-    log::warning("{}: {}: {}", describe(), what, why);
+    struct stat old {};
+    const bool replaces = ::fstatat(folder.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
+    if (replaces && S_ISDIR(old.st_mode)) set_aside(*root, folder, name);  // rename would not replace it
+    if (error = write_entry(*root, folder, key, entry.key.producer, bytes); error) return error;
+    holder_.hold(*root, key);
+    account(*root, static_cast<std::int64_t>(bytes.size()) - (replaces ? static_cast<std::int64_t>(old.st_size) : 0));
+    return {};
 }
+
+void DiskStore::account(const Root& root, std::int64_t more_bytes) {
+    auto usage = add_usage(root, more_bytes);
+    if (!usage) {
+        usage = Usage{total_bytes(list_items(root)), 0};  // the new entry is among them
+        set_usage(root, usage->bytes);
+    }
+    if (options_.max_bytes == 0 || usage->bytes <= options_.max_bytes) return;
+
+    const std::unique_lock lock(trimming_, std::try_to_lock);
+    const auto now = std::chrono::steady_clock::now();
+    if (!lock || now < next_trim_) return;
+    const auto report = trim(root, options_.max_bytes, options_.max_bytes / 10 * 9, false);
+    if (report.busy) return;
+    // Where all that is left is in use or new, the next puts need not look again at once.
+    if (report.bytes_after > options_.max_bytes) next_trim_ = now + 1min;
+    log::info("{}: trimmed from {} to {} bytes, {} entries removed", describe(), report.bytes_before,
+              report.bytes_after, report.evicted);
+}
+
+Claim DiskStore::claim(const std::string& key) try {
+    if (!writes() || !is_digest(key)) return {find(key), nullptr};
+    std::error_code error;
+    const auto root = Root::make(options_.directory, options_.trusted, error);
+    if (!root) return {};
+    const auto lock = std::make_shared<KeyLock>(*root);
+    const auto deadline = std::chrono::steady_clock::now() + options_.wait;
+    for (auto pause = 1ms;; pause = std::min(2 * pause, 50ms)) {
+        const auto state = lock->try_lock(key);
+        if (state == LockState::useless) {
+            log::debug("{}: no locks here; other processes may compile the same kernel", describe());
+            return {find(key), nullptr};
+        }
+        if (auto entry = find(key)) return {std::move(entry), nullptr};
+        if (state == LockState::held) return {nullptr, lock};
+        const auto now = std::chrono::steady_clock::now();
+        if (now >= deadline) {
+            log::info("{}: another process still compiles {} after {} ms: compiling it here too", describe(), key,
+                      options_.wait.count());
+            return {};
+        }
+        std::this_thread::sleep_for(std::min<std::chrono::steady_clock::duration>(pause, deadline - now));
+    }
+} catch (const std::exception& error) {
+    warn(error.what(), error.what());
+    return {};
+}
+
+std::vector<std::string> DiskStore::producers() try {
+    std::error_code error;
+    const auto root = Root::open(options_.directory, options_.trusted, error);
+    return root ? known_producers(*root) : std::vector<std::string>();
+} catch (const std::exception&) {
+    return {};
+}
+
+void DiskStore::warn(const std::string& cause, const std::string& line) {
+    bool first = false;
+    {
+        const std::scoped_lock lock(warning_);
+        first = warned_.insert(cause).second;
+    }
+    if (first)
+        log::warning("{}: {}", describe(), line);
+    else
+        log::debug("{}: {}", describe(), line);
+}
+
+std::string DiskStore::describe() const { return (writes() ? "disk " : "read-only disk ") + options_.directory; }
 
 }  // namespace convt_jit

@@ -20,7 +20,6 @@ constexpr std::string_view kMagic(
     "cvtjit\n",
     8);
 constexpr std::size_t kPreamble = 16;  // magic, format, length of the header: the last two are little-endian u32
-constexpr std::size_t kChecksum = 16;
 constexpr std::size_t kMaxHeader = std::size_t{1} << 20;
 constexpr int kMaxDepth = 4;
 
@@ -39,11 +38,11 @@ std::uint32_t read_u32(std::string_view bytes) {
     return value;
 }
 
-std::array<char, kChecksum> checksum(std::string_view bytes) {
+std::array<char, kChecksumBytes> checksum(std::string_view bytes) {
     XXH128_canonical_t canonical;
     XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.data(), bytes.size()));
-    std::array<char, kChecksum> result{};
-    std::memcpy(result.data(), canonical.digest, kChecksum);
+    std::array<char, kChecksumBytes> result{};
+    std::memcpy(result.data(), canonical.digest, kChecksumBytes);
     return result;
 }
 
@@ -144,25 +143,31 @@ Entry entry_of(const json& header) {
     return entry;
 }
 
+// A right checksum proves no good will: whoever wrote the header could compute it.
+Entry parse_header(std::string_view bytes) {
+    const auto header = json::parse(
+        bytes, [](int depth, json::parse_event_t, json&) { return depth <= kMaxDepth; }, false);
+    if (header.is_discarded()) throw Malformed("its header is no JSON");
+    return entry_of(header);
+}
+
+bool ends_with_checksum(std::string_view bytes) {
+    const auto body = bytes.substr(0, bytes.size() - kChecksumBytes);
+    const auto expected = checksum(body);
+    return bytes.substr(body.size()) == std::string_view(expected.data(), expected.size());
+}
+
 Entry decode_or_throw(std::string_view bytes) {
-    if (bytes.size() < kPreamble + kChecksum) throw Malformed("it is cut");
+    if (bytes.size() < kPreamble + kChecksumBytes) throw Malformed("it is cut");
     if (bytes.substr(0, kMagic.size()) != kMagic) throw Malformed("it does not begin as an entry does");
     const auto format = read_u32(bytes.substr(8));
     if (format != static_cast<std::uint32_t>(kCacheFormat))
         throw Malformed(fmt::format("its format is {}, this library reads {}", format, kCacheFormat));
-    const auto body = bytes.substr(0, bytes.size() - kChecksum);
+    const auto body = bytes.substr(0, bytes.size() - kChecksumBytes);
     const std::size_t length = read_u32(bytes.substr(12));
     if (length > kMaxHeader || length > body.size() - kPreamble) throw Malformed("its header is longer than allowed");
-    const auto expected = checksum(body);
-    if (bytes.substr(body.size()) != std::string_view(expected.data(), expected.size()))
-        throw Malformed("its checksum does not match");
-
-    // A right checksum proves no good will: whoever wrote the header could compute it.
-    const auto text_of_header = body.substr(kPreamble, length);
-    const auto header = json::parse(
-        text_of_header, [](int depth, json::parse_event_t, json&) { return depth <= kMaxDepth; }, false);
-    if (header.is_discarded()) throw Malformed("its header is no JSON");
-    Entry entry = entry_of(header);
+    if (!ends_with_checksum(bytes)) throw Malformed("its checksum does not match");
+    Entry entry = parse_header(body.substr(kPreamble, length));
     entry.cubin = body.substr(kPreamble + length);
     return entry;
 }
@@ -172,7 +177,7 @@ Entry decode_or_throw(std::string_view bytes) {
 std::string encode(const Entry& entry) {
     const std::string header = header_of(entry).dump();
     std::string bytes;
-    bytes.reserve(kPreamble + header.size() + entry.cubin.size() + kChecksum);
+    bytes.reserve(kPreamble + header.size() + entry.cubin.size() + kChecksumBytes);
     bytes += kMagic;
     append_u32(bytes, static_cast<std::uint32_t>(kCacheFormat));
     append_u32(bytes, static_cast<std::uint32_t>(header.size()));
@@ -190,6 +195,24 @@ std::optional<Entry> decode(std::string_view bytes, std::string* why) {
         if (why != nullptr) *why = error.what();
         return std::nullopt;
     }
+}
+
+std::optional<Entry> decode_header(std::string_view first_bytes, std::size_t* header_bytes) try {
+    if (first_bytes.size() < kPreamble || !first_bytes.starts_with(kMagic)) return std::nullopt;
+    if (read_u32(first_bytes.substr(8)) != static_cast<std::uint32_t>(kCacheFormat)) return std::nullopt;
+    const std::size_t length = read_u32(first_bytes.substr(12));
+    if (length > kMaxHeader) return std::nullopt;
+    if (header_bytes != nullptr) *header_bytes = kPreamble + length;
+    if (length > first_bytes.size() - kPreamble) return std::nullopt;
+    return parse_header(first_bytes.substr(kPreamble, length));
+} catch (const std::exception&) {
+    return std::nullopt;
+}
+
+std::optional<std::uint32_t> sound_format(std::string_view bytes) noexcept {
+    if (bytes.size() < kPreamble + kChecksumBytes || !bytes.starts_with(kMagic) || !ends_with_checksum(bytes))
+        return std::nullopt;
+    return read_u32(bytes.substr(8));
 }
 
 }  // namespace convt_jit

@@ -33,4 +33,13 @@ struct Entry {
 // Nothing where any byte is wrong; `why` then says what.
 [[nodiscard]] std::optional<Entry> decode(std::string_view bytes, std::string* why = nullptr);
 
+// Key and provenance alone, from the first bytes of an entry and without its checksum: for listings of many entries,
+// never for loading. `header_bytes` is then how much stands before the cubin.
+[[nodiscard]] std::optional<Entry> decode_header(std::string_view first_bytes, std::size_t* header_bytes = nullptr);
+inline constexpr std::size_t kChecksumBytes = 16;
+
+// The format number of something that at least begins and ends as an entry does: one of another version of this library
+// is not damaged, only not for us.
+[[nodiscard]] std::optional<std::uint32_t> sound_format(std::string_view bytes) noexcept;
+
 }  // namespace convt_jit

@@ -1,64 +1,16 @@
 #include "cache/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
-#include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
+#include <memory>
 
 namespace convt_jit {
-namespace {
-
 std::error_code last_error() noexcept { return {errno, std::generic_category()}; }
-
-std::uint64_t random_number() noexcept {
-    std::uint64_t number = 0;
-    if (::getrandom(&number, sizeof number, GRND_NONBLOCK) == static_cast<ssize_t>(sizeof number)) return number;
-    static std::atomic<std::uint64_t> counter{0};  // early boot or an old kernel: unique within the process at least
-    return counter.fetch_add(1) ^
-           static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-}
-
-// Letters, digits, dots and hyphens of the host's name; short enough that the whole name fits any file system.
-std::string host_part() {
-    std::array<char, 256> name{};
-    if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-    std::string part;
-    for (const char c : std::string_view(name.data()).substr(0, 64)) {
-        const bool plain =
-            (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '-';
-        part += plain ? c : '_';
-    }
-    return part.empty() ? "unknown" : part;
-}
-
-std::string temporary_name() { return fmt::format(".{}-{}-{:016x}.tmp", host_part(), ::getpid(), random_number()); }
-
-// Removes a name unless told that it is gone.
-class Removal {
-public:
-    Removal(int directory, const std::string& name) noexcept : directory_(directory), name_(name) {}
-    Removal(const Removal&) = delete;
-    Removal& operator=(const Removal&) = delete;
-    ~Removal() {
-        if (armed_) ::unlinkat(directory_, name_.c_str(), 0);
-    }
-    void cancel() noexcept { armed_ = false; }
-
-private:
-    int directory_;
-    const std::string& name_;
-    bool armed_ = true;
-};
-
-}  // namespace
 
 std::error_code FileDescriptor::close() noexcept {
     if (number_ < 0) return {};
@@ -77,7 +29,7 @@ FileDescriptor open_at(int at, const char* path, int flags, mode_t mode, std::er
 
 FileDescriptor make_directory(const std::string& path, mode_t mode, std::error_code& error) {
     auto directory = open_at(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY, 0, error);
-    if (directory || error.value() != ENOENT) return directory;
+    if (directory || !is(error, ENOENT)) return directory;
     for (auto slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
         if (::mkdir(path.substr(0, slash).c_str(), 0700) == 0 || errno == EEXIST) continue;
         const auto failure = last_error();
@@ -132,22 +84,37 @@ std::error_code write_whole(const FileDescriptor& file, std::string_view bytes) 
     return {};
 }
 
-std::error_code publish(const FileDescriptor& directory, const std::string& name, std::string_view bytes, mode_t mode) {
-    const std::string temporary = temporary_name();
+std::error_code status_of(const FileDescriptor& file, struct stat& status) noexcept {
+    return ::fstat(file.get(), &status) == 0 ? std::error_code() : last_error();
+}
+
+std::int64_t stamp_of(const struct stat& status) noexcept {
+    return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
+std::error_code set_stamp(const FileDescriptor& file, std::int64_t stamp) noexcept {
+    timespec modified{};
+    modified.tv_sec = static_cast<time_t>(stamp / 1'000'000'000);
+    modified.tv_nsec = static_cast<long>(stamp % 1'000'000'000);
+    const timespec times[2] = {{0, UTIME_OMIT}, modified};
+    return ::futimens(file.get(), times) == 0 ? std::error_code() : last_error();
+}
+
+std::error_code for_each_name(const FileDescriptor& folder, const std::function<void(const std::string&)>& use) {
+    // Opened anew: a duplicate would share its position with other readers of the same descriptor.
     std::error_code error;
-    auto file = open_at(directory.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, error);
-    if (!file) return error;
-    Removal removal(directory.get(), temporary);
-    if (error = write_whole(file, bytes); error) return error;
-    // fchmod is not subject to the umask; some network file systems refuse it, and 0600 is then good enough.
-    static_cast<void>(::fchmod(file.get(), mode));
-    // Without it a crash of the machine can leave the name on an empty file (the checksum would catch that, at the
-    // price of a compile). Some file systems know no fsync.
-    if (::fsync(file.get()) != 0 && errno != EINVAL && errno != ENOSYS && errno != EROFS) return last_error();
-    if (error = file.close(); error) return error;
-    if (::renameat(directory.get(), temporary.c_str(), directory.get(), name.c_str()) != 0) return last_error();
-    removal.cancel();
-    return {};
+    auto fresh = open_at(folder.get(), ".", O_RDONLY | O_DIRECTORY, 0, error);
+    if (error) return error;
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fresh.get()), ::closedir);
+    if (stream == nullptr) return last_error();
+    fresh.release();
+    for (;;) {
+        errno = 0;
+        const dirent* item = ::readdir(stream.get());
+        if (item == nullptr) return errno == 0 ? std::error_code() : last_error();
+        const std::string name = item->d_name;
+        if (name != "." && name != "..") use(name);
+    }
 }
 
 }  // namespace convt_jit

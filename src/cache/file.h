@@ -1,9 +1,12 @@
 // File: the few POSIX calls that the cache is made of, as RAII and error codes. Nothing here throws but bad_alloc.
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +32,7 @@ public:
 
     [[nodiscard]] explicit operator bool() const noexcept { return number_ >= 0; }
     [[nodiscard]] int get() const noexcept { return number_; }
+    int release() noexcept { return std::exchange(number_, -1); }
     // What close said: a network or quota error may surface only there.
     std::error_code close() noexcept;
 
@@ -49,9 +53,21 @@ private:
 // All bytes; short writes are continued.
 [[nodiscard]] std::error_code write_whole(const FileDescriptor& file, std::string_view bytes) noexcept;
 
-// Writes `bytes` to a temporary file in `directory`, flushes, closes and only then gives it its name: a reader sees the
-// old file, no file or the whole new one. The temporary file is removed on any failure.
-[[nodiscard]] std::error_code publish(const FileDescriptor& directory, const std::string& name, std::string_view bytes,
-                                      mode_t mode);
+// fstat.
+[[nodiscard]] std::error_code status_of(const FileDescriptor& file, struct stat& status) noexcept;
+
+// Modification time in ns since the epoch.
+[[nodiscard]] std::int64_t stamp_of(const struct stat& status) noexcept;
+[[nodiscard]] std::error_code set_stamp(const FileDescriptor& file, std::int64_t stamp) noexcept;
+
+// Every name in a folder but "." and "..", in no order. Names that come and go meanwhile may be seen or not.
+std::error_code for_each_name(const FileDescriptor& folder, const std::function<void(const std::string&)>& use);
+
+// errno
+[[nodiscard]] std::error_code last_error() noexcept;
+// Whether it is that errno and not the same number of another category.
+[[nodiscard]] inline bool is(const std::error_code& error, int number) noexcept {
+    return error.value() == number && error.category() == std::generic_category();
+}
 
 }  // namespace convt_jit

@@ -1,5 +1,6 @@
 #include "cache/layered_store.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace convt_jit {
@@ -7,13 +8,8 @@ namespace convt_jit {
 LayeredStore::LayeredStore(std::vector<RankedStore> stores) : stores_(std::move(stores)) {}
 
 std::shared_ptr<const Entry> LayeredStore::find(const std::string& key) {
-    for (auto at = stores_.begin(); at != stores_.end(); ++at) {
-        auto entry = at->store->find(key);
-        if (entry == nullptr) continue;
-        for (auto above = stores_.begin(); above != at; ++above)
-            if (above->role == StoreRole::memory) above->store->put(key, *entry);
-        return entry;
-    }
+    for (const auto& ranked : stores_)
+        if (auto entry = ranked.store->find(key)) return entry;
     return nullptr;
 }
 
@@ -22,6 +18,20 @@ bool LayeredStore::put(const std::string& key, const Entry& entry) {
     for (const auto& [store, role] : stores_)
         if (role != StoreRole::read_only) kept = store->put(key, entry) && kept;
     return kept;
+}
+
+Claim LayeredStore::claim(const std::string& key) {
+    for (const auto& [store, role] : stores_)
+        if (role == StoreRole::writable) return store->claim(key);
+    return {};
+}
+
+std::vector<std::string> LayeredStore::producers() {
+    std::vector<std::string> all;
+    for (const auto& ranked : stores_)
+        for (auto& producer : ranked.store->producers())
+            if (std::find(all.begin(), all.end(), producer) == all.end()) all.push_back(std::move(producer));
+    return all;
 }
 
 std::string LayeredStore::describe() const {

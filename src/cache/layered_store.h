@@ -8,7 +8,6 @@
 namespace convt_jit {
 
 enum class StoreRole {
-    memory,    // keeps what is put, and what a later store finds
     writable,  // keeps what is put
     read_only  // is only asked; its entries are used in place, not copied up
 };
@@ -24,7 +23,10 @@ public:
     std::shared_ptr<const Entry> find(const std::string& key) override;
     // True where every store that should keep it did.
     bool put(const std::string& key, const Entry& entry) override;
-    // "memory, disk /home/a/.cache/convt_jit"
+    // Asks the first writable store: that is where the others will look.
+    Claim claim(const std::string& key) override;
+    std::vector<std::string> producers() override;
+    // "disk /home/a/.cache/convt_jit, read-only disk /opt/kernels"
     std::string describe() const override;
 
 private:

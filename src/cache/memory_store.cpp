@@ -33,12 +33,18 @@ bool MemoryStore::put(const std::string& key, std::shared_ptr<const Entry> entry
     };
     if (const auto old = by_key_.find(key); old != by_key_.end()) drop(old->second);
     while (bytes_ + size > max_bytes_) drop(std::prev(held_.end()));
+    producers_.insert(fresh.front().entry->key.producer);
     by_key_.emplace(fresh.front().key, fresh.begin());
     held_.splice(held_.begin(), fresh);
     bytes_ += size;
     return true;
 } catch (const std::exception&) {
     return false;
+}
+
+std::vector<std::string> MemoryStore::producers() {
+    const std::scoped_lock lock(mutex_);
+    return {producers_.begin(), producers_.end()};
 }
 
 std::string MemoryStore::describe() const { return "memory"; }

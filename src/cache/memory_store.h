@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <list>
 #include <mutex>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 
@@ -21,6 +22,7 @@ public:
     bool put(const std::string& key, const Entry& entry) override;
     // The same without a copy of the cubin.
     bool put(const std::string& key, std::shared_ptr<const Entry> entry);
+    std::vector<std::string> producers() override;
     std::string describe() const override;
     [[nodiscard]] std::size_t bytes() const;
     void clear();
@@ -34,6 +36,7 @@ private:
     const std::size_t max_bytes_;
     mutable std::mutex mutex_;
     std::size_t bytes_ = 0;
+    std::set<std::string> producers_;                                         // of all that was ever put: one or two
     std::list<Held> held_;                                                    // most recently used first
     std::unordered_map<std::string_view, std::list<Held>::iterator> by_key_;  // the keys live in `held_`
 };

@@ -5,8 +5,15 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace convt_jit {
+
+// What came of asking for the right to compile a key.
+struct Claim {
+    std::shared_ptr<const Entry> found;  // another process was faster: nothing is left to compile
+    std::shared_ptr<const void> right;   // others wait as long as it lives; null where nobody can be told
+};
 
 class Store {
 public:
@@ -17,6 +24,12 @@ public:
     virtual bool put(const std::string& key, const Entry& entry) = 0;
     // For log lines: "disk /home/a/.cache/convt_jit".
     [[nodiscard]] virtual std::string describe() const = 0;
+
+    // To be called between a miss and the compiler: waits while another process compiles the same key, not for ever.
+    // Compile unless it found something, put, then let go of the right. Thread-safe.
+    [[nodiscard]] virtual Claim claim(const std::string& key) { return {find(key), nullptr}; }
+    // The compilers that made what is kept here. Thread-safe.
+    [[nodiscard]] virtual std::vector<std::string> producers() { return {}; }
 };
 
 }  // namespace convt_jit

@@ -1,4 +1,4 @@
-// Entries on disk, damaged byte by byte: each is a miss with one warning, and a fresh put mends it.
+// Entries on disk, damaged byte by byte: each is a miss with one warning, is set aside, and a fresh put mends it.
 #include "cache/disk_store.h"
 #include "unit/cache/sample.h"
 
@@ -37,6 +37,8 @@ protected:
             EXPECT_EQ(store.find(key), nullptr) << what;
             EXPECT_EQ(warnings.lines().size(), 1u) << what;
         }
+        EXPECT_FALSE(fs::exists(fs::symlink_status(path))) << what;
+        EXPECT_FALSE(fs::is_empty(directory + "/quarantine")) << what;
         EXPECT_TRUE(store.put(key, entry)) << what;
         EXPECT_NE(store.find(key), nullptr) << what;
     }
@@ -58,6 +60,35 @@ TEST_F(Damage, CutAtEveryLength) {
         overwrite(path, good.substr(0, length));
         expect_miss_then_healed("length " + std::to_string(length));
     }
+}
+
+TEST_F(Damage, TheQuarantineStaysSmallAndKeepsTheEvidence) {
+    for (int i = 0; i < 40; ++i) {
+        overwrite(path, "damaged " + std::to_string(i));
+        DiskStore store(directory);
+        EXPECT_EQ(store.find(key), nullptr);
+        ASSERT_TRUE(store.put(key, entry));
+    }
+    bool last = false;
+    std::size_t count = 0;
+    for (const auto& item : fs::directory_iterator(directory + "/quarantine")) {
+        std::ifstream file(item.path());
+        std::string text((std::istreambuf_iterator<char>(file)), {});
+        last = last || text == "damaged 39";
+        ++count;
+    }
+    EXPECT_EQ(count, 16u);
+    EXPECT_TRUE(last);
+}
+
+TEST_F(Damage, AReadOnlyLayerIsLeftAsItIs) {
+    overwrite(path, "damaged");
+    DiskStore store({.directory = directory, .access = Access::read_only});
+    const sample::Warnings warnings;
+    EXPECT_EQ(store.find(key), nullptr);
+    EXPECT_EQ(warnings.lines().size(), 1u);
+    EXPECT_TRUE(fs::exists(path));
+    EXPECT_FALSE(fs::exists(directory + "/quarantine"));
 }
 
 TEST_F(Damage, ZeroedExtendedAndForeign) {
@@ -92,7 +123,8 @@ TEST_F(Damage, LinksAreNotFollowed) {
 TEST_F(Damage, AFolderInPlaceOfTheEntry) {
     fs::remove(path);
     fs::create_directories(path + "/x");
-    DiskStore store(directory);
-    EXPECT_EQ(store.find(key), nullptr);
-    EXPECT_FALSE(store.put(key, entry));
+    expect_miss_then_healed("folder");
+    fs::remove(path);
+    fs::create_directories(path + "/x");
+    EXPECT_TRUE(DiskStore(directory).put(key, entry)) << "a put alone mends it too";
 }

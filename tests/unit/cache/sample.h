@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include <filesystem>
-#include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -63,6 +63,22 @@ public:
 
 private:
     std::vector<std::string> lines_;
+};
+
+// Sets a variable while it lives.
+class Variable {
+public:
+    Variable(const char* name, const std::string& value) : name_(name) {
+        if (const char* old = ::getenv(name)) old_ = old;
+        ::setenv(name, value.c_str(), 1);
+    }
+    Variable(const Variable&) = delete;
+    Variable& operator=(const Variable&) = delete;
+    ~Variable() { old_ ? ::setenv(name_, old_->c_str(), 1) : ::unsetenv(name_); }
+
+private:
+    const char* name_;
+    std::optional<std::string> old_;
 };
 
 inline std::string entry_path(const std::string& directory, const std::string& key) {

@@ -1,0 +1,172 @@
+// Cache: what an operator does with a cache directory. Needs no GPU, no driver and no compiler.
+#pragma once
+
+#include "convt_jit/error.h"
+#include "convt_jit/export.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convt_jit {
+
+/// A directory, a file or a key that cannot be used as asked. What an engine does with its cache never throws this.
+class CONVT_JIT_API CacheError : public Error {
+public:
+    CacheError(std::string subject, const std::string& reason)
+        : Error(subject + ": " + reason), subject_(std::move(subject)) {}
+    [[nodiscard]] const std::string& subject() const noexcept { return subject_; }
+
+private:
+    std::string subject_;
+};
+
+/// What a cubin depends on: the fields of its key.
+struct CacheKey {
+    std::string source;    ///< digest of the rendered source
+    std::string options;   ///< compile options, separated by blanks
+    std::string arch;      ///< "sm_90a"
+    std::string producer;  ///< "nvrtc 13.0.88"; empty: whichever
+    int format = 0;        ///< version of the entry format
+};
+
+struct CacheEntry {
+    std::string key;  ///< 32 hex digits
+    std::string path;
+    /// False where the header cannot be read (damaged, of another version of this library, or not trusted): all that
+    /// follows up to `bytes` is empty then. True says nothing of the cubin: verify() does.
+    bool readable = false;
+    CacheKey fields;
+    std::string library, host, date;               ///< who made it
+    std::string layer, family, plan, entry_point;  ///< what it computes
+    int registers = 0, spill_bytes = 0;
+    std::uint64_t shared_bytes = 0, cubin_bytes = 0;
+    std::uint64_t bytes = 0;  ///< of the file
+    double last_used = 0;     ///< seconds since 1970, by the cache's clock, to about ten minutes
+    bool in_use = false;      ///< by a live process
+};
+
+struct CacheStat {
+    std::size_t entries = 0, in_use = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t max_bytes = 0;  ///< the cap of this process's environment; 0: none
+    struct PerArch {
+        std::string arch;  ///< empty: not readable
+        std::size_t entries = 0;
+        std::uint64_t bytes = 0;
+    };
+    std::vector<PerArch> archs;
+    std::vector<std::string> producers;
+    std::size_t quarantined = 0;
+    std::size_t orphans = 0;    ///< temporary files of processes that died
+    std::size_t processes = 0;  ///< live ones that use the cache
+    double oldest_use = 0, newest_use = 0;
+};
+
+enum class CacheFindingKind {
+    damaged,       ///< not what was written
+    misplaced,     ///< a sound entry under the name of another
+    unreadable,    ///< the file system refuses
+    untrusted,     ///< somebody else could have written it
+    other_format,  ///< sound, and for another version of this library
+    stray          ///< no file of the cache
+};
+[[nodiscard]] CONVT_JIT_API const char* to_string(CacheFindingKind kind) noexcept;
+
+struct CacheFinding {
+    CacheFindingKind kind = CacheFindingKind::damaged;
+    std::string path;  ///< within the directory
+    std::string why;
+    bool mended = false;  ///< moved to quarantine: it will be made anew
+};
+
+struct CacheVerification {
+    std::size_t sound = 0;
+    std::uint64_t bytes = 0;  ///< of the sound ones
+    std::size_t orphans = 0;  ///< removed when repairing
+    std::vector<CacheFinding> findings;
+    /// Whether something that was kept is lost or cannot be read.
+    [[nodiscard]] CONVT_JIT_API bool damaged() const noexcept;
+};
+
+struct CacheVerdict {
+    std::string key, arch;
+    std::string verdict;  ///< "fits", "in use", "recent", "other arch", "young", "over the cap", "pruned"
+    bool evicted = false;
+    std::uint64_t bytes = 0;
+    double last_used = 0;
+};
+
+struct CacheTrim {
+    std::vector<CacheVerdict> verdicts;
+    std::size_t evicted = 0, orphans = 0;
+    std::uint64_t bytes_before = 0, bytes_after = 0;
+    bool busy = false;  ///< another process trims: nothing was done
+};
+
+struct CacheTransfer {
+    std::size_t entries = 0;  ///< written or kept
+    std::size_t skipped = 0;  ///< there already (import); damaged, not trusted or of another format (export)
+    std::uint64_t bytes = 0;
+};
+
+/// What a lookup wants. The last three help to tell why a source differs; they may be empty.
+struct CacheWanted {
+    CacheKey fields;
+    std::string layer, plan, library;
+};
+
+struct CacheDifference {
+    std::string field, wanted, nearest;
+};
+
+struct CacheExplanation {
+    std::string key;                         ///< empty where the producer is not known
+    std::optional<CacheEntry> hit;           ///< what a lookup would use
+    std::optional<CacheEntry> nearest;       ///< on a miss: the entry with the fewest differences
+    std::vector<CacheDifference> differing;  ///< fields of the key, and what tells why the source differs
+};
+
+/// The directories that an engine asks, in its order: the user's, then those of $CONVT_JIT_CACHE_PATH.
+[[nodiscard]] CONVT_JIT_API std::vector<std::string> cache_directories();
+
+/// One cache directory. Every call looks anew. Methods throw CacheError.
+class CONVT_JIT_API Cache {
+public:
+    /// Unset: the directory that an engine would use.
+    explicit Cache(std::optional<std::string> directory = std::nullopt);
+    [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
+    [[nodiscard]] bool exists() const noexcept;
+
+    /// All entries, most recently used first.
+    [[nodiscard]] std::vector<CacheEntry> list() const;
+    /// The entry of a key, or of the only key that begins so.
+    [[nodiscard]] CacheEntry show(const std::string& key) const;
+    /// Its machine code, checked: an ELF image for cuobjdump or nvdisasm.
+    [[nodiscard]] std::string cubin(const std::string& key) const;
+    [[nodiscard]] CacheStat stat() const;
+
+    /// Reads every byte of every entry. With `repair`, moves the bad ones to quarantine, removes orphans and counts
+    /// anew.
+    CacheVerification verify(bool repair = false) const;
+    /// Removes the least recently used until `max_bytes` are left ($CONVT_JIT_CACHE_MAX_BYTES where unset).
+    CacheTrim trim(std::optional<std::uint64_t> max_bytes = std::nullopt, bool dry_run = false) const;
+    /// Removes what is of one of those archs (all where empty) and was not used for so many seconds.
+    CacheTrim prune(const std::vector<std::string>& archs, double older_than_seconds, bool dry_run = false) const;
+
+    /// Writes a plain tar: a manifest with digests, then the entries (of those archs; all where empty).
+    CacheTransfer export_to(const std::string& file, const std::vector<std::string>& archs = {}) const;
+    /// Checks the whole file against its manifest first, and keeps nothing where anything is wrong.
+    CacheTransfer import_from(const std::string& file) const;
+
+    /// Whether a lookup would hit in this directory, and in what the nearest entry differs if not.
+    [[nodiscard]] CacheExplanation explain(const CacheWanted& wanted) const;
+
+private:
+    std::string directory_;
+};
+
+}  // namespace convt_jit

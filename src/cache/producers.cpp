@@ -1,0 +1,102 @@
+#include "cache/producers.h"
+
+#include "cache/key.h"
+#include "cache/layout.h"
+#include "cache/temporary.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <charconv>
+#include <exception>
+#include <string_view>
+
+namespace convt_jit {
+namespace {
+
+constexpr std::size_t kMaxBytes = 4096;
+
+bool plain(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '-' ||
+           c == ' ';
+}
+
+}  // namespace
+
+// "nvrtc 13.0.88" as it is; anything odd as %2f, and never a name with a dot in front.
+std::string producer_file_name(const std::string& producer) {
+    std::string name;
+    for (const char c : producer)
+        name += plain(c) && !(name.empty() && c == '.') ? std::string(1, c)
+                                                        : fmt::format("%{:02x}", static_cast<unsigned char>(c));
+    return name;
+}
+
+std::optional<std::string> producer_of_file_name(std::string_view name) {
+    std::string producer;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+        if (name[i] != '%') {
+            if (!plain(name[i])) return std::nullopt;
+            producer += name[i];
+            continue;
+        }
+        unsigned value = 0;
+        if (i + 3 > name.size()) return std::nullopt;
+        const auto [end, error] = std::from_chars(name.data() + i + 1, name.data() + i + 3, value, 16);
+        if (error != std::errc() || end != name.data() + i + 3) return std::nullopt;
+        producer += static_cast<char>(value);
+        i += 2;
+    }
+    return producer.empty() || producer_file_name(producer) != name ? std::nullopt : std::optional(producer);
+}
+
+std::vector<std::string> known_producers(const Root& root) {
+    std::vector<std::string> producers;
+    std::error_code error;
+    const auto folder = root.folder(layout::kProducers, error);
+    if (error) return producers;
+    for_each_name(folder, [&](const std::string& name) {
+        if (auto producer = producer_of_file_name(name)) producers.push_back(*std::move(producer));
+    });
+    return producers;
+}
+
+void register_producer(const Root& root, const std::string& producer) {
+    std::error_code error;
+    const std::string name = producer_file_name(producer);
+    struct stat status {};
+    if (name.empty() || ::fstatat(root.get(), (std::string(layout::kProducers) + "/" + name).c_str(), &status, 0) == 0)
+        return;
+    const auto folder = root.make_folder(layout::kProducers, error);
+    if (error) return;
+    static_cast<void>(open_at(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW, root.file_mode(), error));
+}
+
+std::optional<std::string> recall_compiler(const std::string& directory, const std::string& identity) try {
+    std::error_code error;
+    const auto root = Root::open(directory, false, error);
+    if (!root) return std::nullopt;
+    const auto folder = root->folder(layout::kCompilers, error);
+    if (error) return std::nullopt;
+    const auto file = root->file(folder, digest(identity), error);
+    if (error) return std::nullopt;
+    auto text = read_whole(file, kMaxBytes, error);
+    if (!text || text->empty() || text->back() != '\n') return std::nullopt;
+    text->pop_back();
+    return text;
+} catch (const std::exception&) {
+    return std::nullopt;
+}
+
+void remember_compiler(const std::string& directory, const std::string& identity, const std::string& producer) try {
+    std::error_code error;
+    const auto root = Root::make(directory, false, error);
+    if (!root || producer.size() >= kMaxBytes) return;
+    const auto folder = root->make_folder(layout::kCompilers, error);
+    if (!error) static_cast<void>(publish(folder, digest(identity), producer + "\n", root->file_mode()));
+} catch (const std::exception&) {
+    // Only a convenience is lost.
+}
+
+}  // namespace convt_jit

@@ -1,0 +1,27 @@
+// Producers: what a cache directory remembers of compilers, so that a hit needs to open none.
+#pragma once
+
+#include "cache/root.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convt_jit {
+
+// The producers of the entries in a cache: a name each in one small folder. Entries are found by key, and the key holds
+// the producer; with this list a lookup tries one name per producer instead of reading folders.
+[[nodiscard]] std::vector<std::string> known_producers(const Root& root);
+void register_producer(const Root& root, const std::string& producer);
+
+// The file names of that list, each way. Nothing where it is not the name of a producer.
+[[nodiscard]] std::string producer_file_name(const std::string& producer);
+[[nodiscard]] std::optional<std::string> producer_of_file_name(std::string_view name);
+
+// Which producer a compiler's file is: remembered after it was opened once. `identity` is whatever changes when the
+// file does (resolved path, size, modification time, inode).
+[[nodiscard]] std::optional<std::string> recall_compiler(const std::string& directory, const std::string& identity);
+void remember_compiler(const std::string& directory, const std::string& identity, const std::string& producer);
+
+}  // namespace convt_jit

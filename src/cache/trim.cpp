@@ -1,0 +1,99 @@
+#include "cache/trim.h"
+
+#include "cache/entry_file.h"
+#include "cache/holders.h"
+#include "cache/inventory.h"
+#include "cache/key_lock.h"
+#include "cache/layout.h"
+#include "cache/usage.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace convt_jit {
+namespace {
+
+// False where it was used since it was judged, or is gone already.
+bool evict(const Root& root, const Candidate& victim) {
+    std::error_code error;
+    const auto folder = root.folder(layout::fan_out(victim.key), error);
+    const std::string name = layout::entry_name(victim.key);
+    struct stat status {};
+    if (error || ::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        stamp_of(status) != victim.used)
+        return false;
+    return ::unlinkat(folder.get(), name.c_str(), 0) == 0;
+}
+
+std::vector<Candidate> candidates_of(const Root& root, bool with_arch) {
+    const auto held = held_keys(root);
+    std::vector<Candidate> candidates;
+    for (auto& item : list_items(root)) {
+        Candidate candidate{std::move(item.key), {}, item.bytes, item.used, false};
+        candidate.in_use = held.contains(candidate.key);
+        if (with_arch)
+            if (const auto listed = read_header(root, candidate.key)) candidate.arch = listed->entry.key.arch;
+        candidates.push_back(std::move(candidate));
+    }
+    return candidates;
+}
+
+// The highest stamp may be known from an entry alone, where the clock's own file was lost.
+CacheTime time_among(const Root& root, const std::vector<Candidate>& candidates) {
+    CacheTime time = cache_time(root);
+    for (const auto& candidate : candidates) time.highest = std::max(time.highest, candidate.used);
+    return time;
+}
+
+using Policy = std::function<std::vector<Verdict>(const std::vector<Candidate>&, const CacheTime&)>;
+
+TrimReport carry_out(const Root& root, const Policy& policy, bool with_arch, bool dry_run) {
+    TrimReport report;
+    KeyLock lock(root);
+    if (!dry_run && lock.try_lock_trim() == LockState::busy) {
+        report.busy = true;
+        return report;
+    }
+    report.orphans = sweep_all(root, dry_run);
+    auto candidates = candidates_of(root, with_arch);
+    const auto verdicts = policy(candidates, time_among(root, candidates));
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        const std::uint64_t bytes = candidates[i].bytes;
+        report.bytes_before += bytes;
+        const bool gone = evicts(verdicts[i]) && (dry_run || evict(root, candidates[i]));
+        report.evicted += gone ? 1 : 0;
+        report.bytes_after += gone ? 0 : bytes;
+        report.judged.push_back({std::move(candidates[i]), verdicts[i]});
+    }
+    if (!dry_run) set_usage(root, report.bytes_after);
+    return report;
+}
+
+}  // namespace
+
+TrimReport trim(const Root& root, std::uint64_t max_bytes, std::uint64_t target_bytes, bool dry_run,
+                std::chrono::seconds recent) {
+    return carry_out(
+        root,
+        [&](const std::vector<Candidate>& candidates, const CacheTime& time) {
+            return trim_verdicts(candidates, {max_bytes, target_bytes, recent, time});
+        },
+        false, dry_run);
+}
+
+TrimReport prune(const Root& root, PruneRule rule, bool dry_run) {
+    const bool with_arch = !rule.archs.empty();
+    return carry_out(
+        root,
+        [&](const std::vector<Candidate>& candidates, const CacheTime& time) {
+            rule.time = time;
+            return prune_verdicts(candidates, rule);
+        },
+        with_arch, dry_run);
+}
+
+}  // namespace convt_jit

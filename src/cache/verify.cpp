@@ -1,0 +1,135 @@
+#include "cache/verify.h"
+
+#include "cache/entry_file.h"
+#include "cache/holders.h"
+#include "cache/inventory.h"
+#include "cache/layout.h"
+#include "cache/producers.h"
+#include "cache/quarantine.h"
+#include "cache/temporary.h"
+#include "cache/trust.h"
+#include "cache/usage.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace convt_jit {
+namespace {
+
+class Verifier {
+public:
+    Verifier(const Root& root, bool repair) : root_(root), repair_(repair) {}
+
+    CacheVerification run() {
+        static_cast<void>(for_each_name(root_.directory(), [&](const std::string& name) {
+            if (layout::is_fan_out(name))
+                folder(name);
+            else if (!is_own(name) && !parse_temporary_name(name))
+                add(CacheFindingKind::stray, name, "it is no file of the cache");
+        }));
+        result_.orphans = sweep_all(root_, !repair_);
+        if (repair_) rebuild();
+        std::sort(result_.findings.begin(), result_.findings.end(),
+                  [](const CacheFinding& a, const CacheFinding& b) { return a.path < b.path; });
+        return std::move(result_);
+    }
+
+private:
+    static bool is_own(std::string_view name) {
+        constexpr std::array<std::string_view, 8> own{layout::kQuarantine, layout::kProducers, layout::kCompilers,
+                                                      layout::kHolders,    layout::kLock,      layout::kClock,
+                                                      layout::kUsage,      layout::kManifest};
+        return std::find(own.begin(), own.end(), name) != own.end();
+    }
+
+    void add(CacheFindingKind kind, const std::string& path, const std::string& why, bool mended = false) {
+        result_.findings.push_back({kind, path, why, mended});
+    }
+
+    static CacheFindingKind kind_of(const std::error_code& error) {
+        return is_distrust(error) ? CacheFindingKind::untrusted : CacheFindingKind::unreadable;
+    }
+
+    void folder(const std::string& folder_name) {
+        std::error_code error;
+        const auto opened = root_.folder(folder_name, error);
+        if (error) return add(kind_of(error), folder_name, error.message());
+        error = for_each_name(opened, [&](const std::string& name) {
+            const std::string path = folder_name + "/" + name, key = layout::key_of(name);
+            if (key.empty()) {
+                if (!parse_temporary_name(name)) add(CacheFindingKind::stray, path, "it is no file of the cache");
+            } else if (layout::fan_out(key) != folder_name) {
+                add(CacheFindingKind::misplaced, path, "it lies in the folder of other keys",
+                    repair_ && set_aside(root_, opened, name));
+            } else {
+                entry(path, key);
+            }
+        });
+        if (error) add(kind_of(error), folder_name, error.message());
+    }
+
+    void entry(const std::string& path, const std::string& key) {
+        const Read read = read_entry(root_, key);
+        if (read.entry) {
+            ++result_.sound;
+            result_.bytes += read.bytes.size();
+            producers_.insert(read.entry->key.producer);
+        } else if (read.damage.empty()) {
+            if (!is(read.error, ENOENT)) add(kind_of(read.error), path, read.error.message());
+        } else if (const auto format = sound_format(read.bytes); format && *format != kCacheFormat) {
+            add(CacheFindingKind::other_format, path, read.damage);
+        } else {
+            const std::string name = layout::entry_name(key);
+            const bool mended = repair_ && (read.file ? set_aside(root_, read.folder, name, read.file)
+                                                      : set_aside(root_, read.folder, name));
+            add(format ? CacheFindingKind::misplaced : CacheFindingKind::damaged, path, read.damage, mended);
+        }
+    }
+
+    // All that can be derived from the entries.
+    void rebuild() {
+        for (const auto& producer : producers_) register_producer(root_, producer);
+        set_usage(root_, total_bytes(list_items(root_)));
+        static_cast<void>(held_keys(root_));  // removes what dead processes left
+    }
+
+    const Root& root_;
+    const bool repair_;
+    CacheVerification result_;
+    std::set<std::string> producers_;
+};
+
+}  // namespace
+
+const char* to_string(CacheFindingKind kind) noexcept {
+    switch (kind) {
+        case CacheFindingKind::damaged:
+            return "damaged";
+        case CacheFindingKind::misplaced:
+            return "misplaced";
+        case CacheFindingKind::unreadable:
+            return "unreadable";
+        case CacheFindingKind::untrusted:
+            return "untrusted";
+        case CacheFindingKind::other_format:
+            return "other format";
+        case CacheFindingKind::stray:
+            return "stray";
+    }
+    return "";
+}
+
+bool CacheVerification::damaged() const noexcept {
+    return std::any_of(findings.begin(), findings.end(), [](const CacheFinding& finding) {
+        return finding.kind == CacheFindingKind::damaged || finding.kind == CacheFindingKind::misplaced ||
+               finding.kind == CacheFindingKind::unreadable;
+    });
+}
+
+CacheVerification verify(const Root& root, bool repair) { return Verifier(root, repair).run(); }
+
+}  // namespace convt_jit

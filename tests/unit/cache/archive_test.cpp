@@ -1,0 +1,204 @@
+#include "cache/archive.h"
+
+#include "cache/disk_store.h"
+#include "cache/ustar.h"
+#include "unit/cache/sample.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+using namespace convt_jit;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string bytes_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write(const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+class Archive : public ::testing::Test {
+protected:
+    const sample::Scratch scratch;
+    const std::string tar = scratch / "cache.tar";
+    std::vector<std::string> keys;
+
+    void SetUp() override {
+        for (const char* source : {"a", "b", "c"}) {
+            Entry entry = sample::entry(source, 700);
+            entry.key.arch = std::string(source) == "c" ? "sm_80" : "sm_90a";
+            keys.push_back(digest(entry.key));
+            ASSERT_TRUE(DiskStore(scratch / "from").put(keys.back(), entry));
+        }
+    }
+    [[nodiscard]] Root root(const std::string& name) const {
+        std::error_code error;
+        return std::move(Root::make(scratch / name, false, error).value());
+    }
+    // The reason for which an archive is refused; nothing may be kept then.
+    [[nodiscard]] std::string refusal(const std::string& archive) const {
+        write(scratch / "bad.tar", archive);
+        const Root to = root("to");
+        try {
+            import_archive(to, scratch / "bad.tar");
+        } catch (const CacheError& error) {
+            for (const auto& key : keys) EXPECT_FALSE(fs::exists(sample::entry_path(scratch / "to", key)));
+            return error.what();
+        }
+        return "accepted";
+    }
+    [[nodiscard]] std::string file_of(std::size_t i) const {
+        return bytes_of(sample::entry_path(scratch / "from", keys[i]));
+    }
+    static std::string name_of(const std::string& key) { return key.substr(0, 2) + "/" + key + ".cubin"; }
+};
+
+}  // namespace
+
+TEST_F(Archive, CarriesEverythingAndIsTheSameEachTime) {
+    const auto out = export_archive(root("from"), tar, {});
+    EXPECT_EQ(out.entries, 3u);
+    EXPECT_EQ(out.bytes, file_of(0).size() + file_of(1).size() + file_of(2).size());
+    const auto in = import_archive(root("to"), tar);
+    EXPECT_EQ(in.entries, 3u);
+    EXPECT_EQ(in.bytes, out.bytes);
+    DiskStore store(scratch / "to");
+    for (const auto& key : keys) EXPECT_NE(store.find(key), nullptr);
+    EXPECT_EQ(store.producers(), std::vector<std::string>{"nvrtc 13.0.88"}) << "a driver-only container finds them";
+    const std::string first = bytes_of(tar);
+    export_archive(root("to"), tar, {});
+    EXPECT_EQ(bytes_of(tar), first);
+}
+
+TEST_F(Archive, IsAPlainTar) {
+    export_archive(root("from"), tar, {});
+    if (std::system("tar --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no tar here";
+    fs::create_directory(scratch / "x");
+    ASSERT_EQ(std::system(("tar -C " + scratch / "x" + " -xf " + tar).c_str()), 0);
+    EXPECT_EQ(bytes_of(scratch / ("x/" + name_of(keys[1]))), file_of(1));
+    EXPECT_TRUE(fs::exists(scratch / "x/manifest.json"));
+    DiskStore unpacked(scratch / "x");
+    EXPECT_NE(unpacked.find(keys[0]), nullptr) << "and a cache when unpacked";
+    EXPECT_EQ(unpacked.producers(), std::vector<std::string>{"nvrtc 13.0.88"});
+    EXPECT_TRUE(Cache(scratch / "x").verify().findings.empty());
+}
+
+TEST_F(Archive, MayHoldSomeArchsOnly) {
+    EXPECT_EQ(export_archive(root("from"), tar, {"sm_80"}).entries, 1u);
+    EXPECT_EQ(import_archive(root("to"), tar).entries, 1u);
+    EXPECT_NE(DiskStore(scratch / "to").find(keys[2]), nullptr);
+    EXPECT_EQ(DiskStore(scratch / "to").find(keys[0]), nullptr);
+}
+
+TEST_F(Archive, SkipsWhatIsThereAndMendsWhatIsDamagedThere) {
+    export_archive(root("from"), tar, {});
+    import_archive(root("to"), tar);
+    write(sample::entry_path(scratch / "to", keys[0]), "rubbish");
+    const auto again = import_archive(root("to"), tar);
+    EXPECT_EQ(again.entries, 1u);
+    EXPECT_EQ(again.skipped, 2u);
+    EXPECT_NE(DiskStore(scratch / "to").find(keys[0]), nullptr);
+}
+
+TEST_F(Archive, LeavesOutWhatIsDamaged) {
+    write(sample::entry_path(scratch / "from", keys[0]), "rubbish");
+    const auto out = export_archive(root("from"), tar, {});
+    EXPECT_EQ(out.entries, 2u);
+    EXPECT_EQ(out.skipped, 1u);
+    EXPECT_EQ(import_archive(root("to"), tar).entries, 2u);
+}
+
+TEST_F(Archive, AnEmptyOneIsFine) {
+    EXPECT_EQ(export_archive(root("empty"), tar, {}).entries, 0u);
+    EXPECT_EQ(import_archive(root("to"), tar).entries, 0u);
+}
+
+TEST_F(Archive, AnyFlippedByteOrCutIsRefused) {
+    export_archive(root("from"), tar, {"sm_80"});
+    const std::string good = bytes_of(tar);
+    for (std::size_t i = 0; i < good.size(); i += 13) {
+        std::string bad = good;
+        bad[i] = static_cast<char>(bad[i] ^ 0x41);
+        const std::string why = refusal(bad);
+        // Padding carries nothing; a reader that ignores it is right.
+        if (why == "accepted") {
+            EXPECT_EQ(good[i], '\0') << i;
+            fs::remove_all(scratch / "to");
+        }
+    }
+    for (std::size_t length = 0; length < good.size(); length += 97)
+        EXPECT_NE(refusal(good.substr(0, length)), "accepted") << length;
+}
+
+TEST_F(Archive, RefusesWhatWasNotMadeByIt) {
+    export_archive(root("from"), tar, {});
+    const std::string good = bytes_of(tar);
+    const std::string entry = file_of(0), end = tar_end();
+    const auto manifest = [&](const std::string& text) { return tar_member("manifest.json", text); };
+    const std::string of_one = "{\"format\":1,\"entries\":[{\"key\":\"" + keys[0] +
+                               "\",\"bytes\":" + std::to_string(entry.size()) + ",\"digest\":\"" + digest(entry) +
+                               "\"}]}";
+    EXPECT_EQ(refusal(tar_member(name_of(keys[0]), entry) + manifest(of_one) + end), "accepted");
+    fs::remove_all(scratch / "to");
+
+    const auto says = [&](const std::string& archive, const std::string& what) {
+        const std::string why = refusal(archive);
+        EXPECT_NE(why.find(what), std::string::npos) << why;
+    };
+    says("", "cut");
+    says("no tar at all, " + std::string(2000, 'x'), "no plain tar");
+    says(tar_member(name_of(keys[0]), entry) + end, "no manifest");
+    says(end, "no manifest");
+    says(manifest(of_one) + end, "not those of its manifest");
+    says(tar_member(name_of(keys[0]), entry) + tar_member(name_of(keys[1]), file_of(1)) + manifest(of_one) + end,
+         "not those of its manifest");
+    says(tar_member(name_of(keys[0]), entry) + tar_member(name_of(keys[0]), entry) + manifest(of_one) + end, "twice");
+    says(manifest(of_one) + tar_member(name_of(keys[0]), entry) + end, "follows its manifest");
+    for (const std::string& text :
+         {std::string("{}"), std::string("[]"), std::string("{\"format\":1}"), std::string("\xff"),
+          std::string("{\"format\":1,\"entries\":[{\"key\":1}]}"), std::string(5000, '[')})
+        says(tar_member(name_of(keys[0]), entry) + manifest(text) + end, "manifest cannot be read");
+    says(tar_member(name_of(keys[0]), entry) + manifest("{\"format\":2,\"entries\":[]}") + end, "format is 2");
+    says(tar_member(name_of(keys[1]), entry) + manifest(of_one) + end, "another key");
+    says(tar_member(name_of(keys[0]), "rubbish") + manifest(of_one) + end, "damaged");
+}
+
+TEST_F(Archive, NoNameLeadsOutOfTheCache) {
+    const std::string entry = file_of(0), key = keys[0];
+    for (const std::string& name :
+         {"../" + key + ".cubin", "/tmp/" + key + ".cubin", key + ".cubin", "ab/../" + name_of(key),
+          "./" + name_of(key), name_of(key) + "/", std::string("../../etc/passwd"), std::string("quarantine/x"),
+          std::string("producers/../x"), std::string("producers/"), "zz/" + key + ".cubin", std::string()})
+        EXPECT_NE(refusal(tar_member(name, entry) + tar_end()).find("no entry of a cache"), std::string::npos) << name;
+    // A link, a directory and the extensions of the format.
+    for (const char type : {'1', '2', '3', '5', '6', 'x', 'g', 'L', '\0'}) {
+        std::string member = tar_member(name_of(key), entry);
+        const unsigned old = '0';
+        member[156] = type;
+        unsigned sum = static_cast<unsigned>(std::strtoul(member.substr(148, 6).c_str(), nullptr, 8));
+        sum = sum - old + static_cast<unsigned char>(type);
+        char digits[8];
+        std::snprintf(digits, sizeof digits, "%06o", sum);
+        member.replace(148, 6, digits);
+        EXPECT_NE(refusal(member + tar_end()).find("no plain file"), std::string::npos) << type;
+    }
+}
+
+TEST_F(Archive, BadPathsAreErrorsAndLeaveNothing) {
+    EXPECT_THROW(export_archive(root("from"), scratch / "no/such/x.tar", {}), CacheError);
+    EXPECT_THROW(export_archive(root("from"), scratch / "from/", {}), CacheError);
+    EXPECT_THROW(export_archive(root("from"), "", {}), CacheError);
+    EXPECT_THROW(import_archive(root("to"), scratch / "nothing.tar"), CacheError);
+    EXPECT_THROW(import_archive(root("to"), scratch / "from"), CacheError);
+    fs::create_directory(scratch / "taken.tar");
+    EXPECT_THROW(export_archive(root("from"), scratch / "taken.tar", {}), CacheError);
+    for (const auto& item : fs::directory_iterator(scratch.path())) EXPECT_NE(item.path().extension(), ".tmp");
+}
