@@ -1,4 +1,5 @@
 // direct_unrolled: transposed convolution on the CUDA cores with all taps unrolled into registers. NC* tensors.
+// In the making: it compiles, but has no plan yet and is not in the registry of families (src/plan/plan.h).
 //
 // Outputs are written o = STRIDE*q + r per axis. A block owns POSITIONS_H x POSITIONS_W positions q of one output depth,
 // all phases of them and BLOCK_CHANNELS output channels of one group. A thread holds ROWS x COLUMNS positions, CHANNELS
