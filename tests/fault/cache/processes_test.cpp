@@ -67,6 +67,8 @@ private:
 TEST(Processes, KilledWhilePublishing) {
     const sample::Scratch scratch;
     const std::string directory = scratch / "c";
+    fs::create_directory(directory);  // the first actor may be killed before it makes it
+    fs::permissions(directory, fs::perms::owner_all);
     const unsigned seed = std::random_device()();
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
