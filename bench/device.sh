@@ -83,10 +83,7 @@ layers() {
     convt run --backend cuda --check --layers "$layers" && convt run --backend cuda --check --layers "$scratch/perf-f16.jsonl"
 }
 bench_f32() { convt bench --layers "$layers" --json "$out/bench-f32.json"; }
-bench_f16() {
-    sed 's/"dtype": "f32"/"dtype": "f16"/' "$layers" >"$scratch/perf-f16.jsonl"
-    convt bench --layers "$scratch/perf-f16.jsonl" --json "$out/bench-f16.json"
-}
+bench_f16() { convt bench --layers "$layers" --dtype f16 --json "$out/bench-f16.json"; }
 torch() { python3 bench/compare_torch.py measure --layers "$layers" --out "$out/torch.json"; }
 table() {
     python3 bench/compare_torch.py table --torch "$out/torch.json" --convt "$out"/bench-f*.json >"$out/table.md"

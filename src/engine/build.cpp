@@ -94,12 +94,12 @@ std::shared_ptr<const Entry> find_or_compile(const Request& request, const Store
     info.key = digest(fields);
 
     for (const auto& [store, origin] :
-         {std::pair{stores.memory, Origin::memory}, std::pair{stores.disk, Origin::disk}}) {
-        if (!store) continue;
+         {std::pair<Store*, Origin>{stores.memory.get(), Origin::memory}, {stores.disk.get(), Origin::disk}}) {
+        if (store == nullptr) continue;
         if (auto entry = store->find(info.key)) {
             info.origin = origin;
             log::debug("{} for {}: found in {}", info.key, info.arch, store->describe());
-            if (origin == Origin::disk && stores.memory) stores.memory->put(info.key, *entry);
+            if (origin == Origin::disk && stores.memory) stores.memory->put(info.key, entry);
             return entry;
         }
     }
@@ -109,7 +109,7 @@ std::shared_ptr<const Entry> find_or_compile(const Request& request, const Store
     info.compile_ms = compiling.milliseconds();
     info.origin = Origin::compiler;
     log::info("compiled \"{}\" for {} in {:.0f} ms", info.layer, info.arch, info.compile_ms);
-    if (stores.memory) stores.memory->put(info.key, *entry);
+    if (stores.memory) stores.memory->put(info.key, entry);
     return entry;
 }
 

@@ -1,6 +1,7 @@
 // Build: the way from a plan to a loaded kernel. Read from top to bottom it is the whole of what a prepare does.
 #pragma once
 
+#include "cache/memory_store.h"
 #include "cache/store.h"
 #include "convt_jit/engine.h"
 #include "engine/kernel_impl.h"
@@ -19,7 +20,8 @@ struct Request {
 
 // The stores that machine code is looked up in and kept in. Either may be null.
 struct Stores {
-    std::shared_ptr<Store> memory, disk;
+    std::shared_ptr<MemoryStore> memory;
+    std::shared_ptr<Store> disk;
 };
 
 // Machine code from a store or from the compiler; `info` gets origin, key and times.

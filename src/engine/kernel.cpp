@@ -14,6 +14,11 @@
 namespace convt_jit {
 namespace {
 
+const Kernel::Impl& made(const Kernel::Impl* kernel) {
+    if (kernel == nullptr) throw LayerError("kernel", "empty", "a kernel that Engine::prepare returned");
+    return *kernel;
+}
+
 std::size_t y_element_bytes(const Kernel::Impl& kernel) {
     return std::holds_alternative<ReferenceTile>(kernel.plan.tile) ? sizeof(double) : size_of(kernel.layer.dtype);
 }
@@ -84,8 +89,7 @@ const char* to_string(Origin origin) noexcept {
 }
 
 void Kernel::launch(const Tensors& tensors, const Shape& shape, StreamHandle stream) const {
-    if (!impl_) throw LayerError("kernel", "empty", "a kernel that Engine::prepare returned");
-    const Impl& kernel = *impl_;
+    const Impl& kernel = made(impl_.get());
     validate(kernel.layer, shape);
     if (shape.batch == 0) return;
     check_tensors(kernel, tensors);
@@ -99,21 +103,12 @@ void Kernel::launch(const Tensors& tensors, const Shape& shape, StreamHandle str
         simulate(kernel, tensors, shape, launch, args);
 }
 
-const KernelInfo& Kernel::info() const {
-    if (!impl_) throw LayerError("kernel", "empty", "a kernel that Engine::prepare returned");
-    return impl_->info;
-}
-const Layer& Kernel::layer() const {
-    if (!impl_) throw LayerError("kernel", "empty", "a kernel that Engine::prepare returned");
-    return impl_->layer;
-}
-Device Kernel::device() const {
-    if (!impl_) throw LayerError("kernel", "empty", "a kernel that Engine::prepare returned");
-    return impl_->device;
-}
+const KernelInfo& Kernel::info() const { return made(impl_.get()).info; }
+const Layer& Kernel::layer() const { return made(impl_.get()).layer; }
+Device Kernel::device() const { return made(impl_.get()).device; }
 std::string Kernel::source() const {
-    if (!impl_) throw LayerError("kernel", "empty", "a kernel that Engine::prepare returned");
-    return render(impl_->layer, impl_->plan, impl_->arch).text;
+    const Impl& kernel = made(impl_.get());
+    return render(kernel.layer, kernel.plan, kernel.arch).text;
 }
 
 }  // namespace convt_jit

@@ -165,30 +165,34 @@ std::vector<Case> all_cases() {
     return result;
 }
 
+namespace {
+
+// Of each sample, a matrix of rows x columns, the transpose.
+std::vector<double> transposed(const std::vector<double>& values, std::size_t rows, std::size_t columns) {
+    std::vector<double> result(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::size_t column = i % columns, row = i / columns % rows, sample = i / columns / rows;
+        result[(sample * columns + column) * rows + row] = values[i];
+    }
+    return result;
+}
+
+std::size_t pixels(const std::vector<double>& values, std::int64_t batch, std::int64_t channels) {
+    return values.size() / static_cast<std::size_t>(batch * channels);
+}
+
+}  // namespace
+
 std::vector<double> to_layout(const std::vector<double>& values, std::int64_t batch, std::int64_t channels,
                               Layout layout) {
     if (layout == Layout::channels_first || values.empty()) return values;
-    const std::size_t c_count = static_cast<std::size_t>(channels);
-    const std::size_t pixels = values.size() / static_cast<std::size_t>(batch) / c_count;
-    std::vector<double> result(values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const std::size_t pixel = i % pixels, c = i / pixels % c_count, n = i / pixels / c_count;
-        result[(n * pixels + pixel) * c_count + c] = values[i];
-    }
-    return result;
+    return transposed(values, static_cast<std::size_t>(channels), pixels(values, batch, channels));
 }
 
 std::vector<double> from_layout(const std::vector<double>& values, std::int64_t batch, std::int64_t channels,
                                 Layout layout) {
     if (layout == Layout::channels_first || values.empty()) return values;
-    const std::size_t c_count = static_cast<std::size_t>(channels);
-    const std::size_t pixels = values.size() / static_cast<std::size_t>(batch) / c_count;
-    std::vector<double> result(values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const std::size_t c = i % c_count, pixel = i / c_count % pixels, n = i / c_count / pixels;
-        result[(n * c_count + c) * pixels + pixel] = values[i];
-    }
-    return result;
+    return transposed(values, pixels(values, batch, channels), static_cast<std::size_t>(channels));
 }
 
 }  // namespace convt_jit::test

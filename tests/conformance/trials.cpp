@@ -1,8 +1,8 @@
 #include "conformance/trials.h"
 
 #include "conformance/case_json.h"
-#include "conformance/sha256.h"
 #include "conformance/subject.h"
+#include "sha256.h"
 
 #include <cctype>
 #include <cstdint>
@@ -93,11 +93,11 @@ HostTensors hash_fill(const Layer& layer, const Shape& shape) {
 }
 
 std::string sha16(const std::vector<double>& values) {
-    std::vector<unsigned char> bytes;
+    std::string bytes;
     bytes.reserve(values.size() * 4);
     for (const double value : values) {
         const auto bits = static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
-        for (int shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<unsigned char>(bits >> shift));
+        for (int shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<char>(bits >> shift));
     }
     return sha256(std::move(bytes)).substr(0, 16);
 }

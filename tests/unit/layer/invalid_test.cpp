@@ -1,27 +1,16 @@
 // What peers refuse is refused here too, by the field that is wrong; and the bug trials on bad arguments.
 #include "convt_jit/error.h"
 #include "convt_jit/layer.h"
+#include "trial.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
-#include <fstream>
 #include <functional>
 #include <map>
 #include <set>
 
 namespace convt_jit {
 namespace {
-
-using Json = nlohmann::json;
-
-std::vector<Json> read_lines(const std::string& name) {
-    std::ifstream file(std::string(CONVT_TEST_DATA) + "/" + name);
-    if (!file) throw std::runtime_error("cannot read " + name);
-    std::vector<Json> objects;
-    for (std::string line; std::getline(file, line);) objects.push_back(Json::parse(line));
-    return objects;
-}
 
 std::string refused_field(const std::function<void()>& action) {
     try {
@@ -158,25 +147,6 @@ TEST(Invalid, PeersCasesAreRefusedByTheFieldThatIsWrong) {
 
 TEST(Invalid, MixedAxesHaveTheOutputThatPyTorchGives) {
     EXPECT_EQ(output_size(parse_layer("c4 o3 k3x3 s3x1 d1x2 op2x1"), {5, 5}), (Dims{17, 10}));
-}
-
-Dims dims(const Json& list) {
-    Dims values = Dims::filled(static_cast<int>(list.size()), 0);
-    for (int i = 0; i < values.rank(); ++i) values[i] = list[static_cast<std::size_t>(i)].get<std::int64_t>();
-    return values;
-}
-
-Layer layer_of(const Json& c) {
-    Layer layer = Layer::make(c["Cin"], c["Cout"], dims(c["kernel"]));
-    layer.groups = c["groups"];
-    layer.stride = dims(c["stride"]);
-    layer.dilation = dims(c["dilation"]);
-    layer.pad_begin = dims(c["pad_begin"]);
-    layer.pad_end = dims(c["pad_end"]);
-    layer.output_padding = dims(c["output_padding"]);
-    layer.batch = c["N"].get<std::int64_t>();
-    layer.input = dims(c["in_spatial"]);
-    return layer;
 }
 
 std::vector<Json> trial_cases(const std::string& id) {

@@ -1,7 +1,7 @@
 // The reference against everything that peers and bug reports give in numbers: all else is judged by it.
 #include "convt_jit/error.h"
-#include "unit/reference/sha256.h"
-#include "unit/reference/trial.h"
+#include "sha256.h"
+#include "trial.h"
 
 #include <gtest/gtest.h>
 
