@@ -77,10 +77,17 @@ sanitize() {
 }
 
 micro() { "$build/bin/convt_micro" --benchmark_out="$out/micro.json" --benchmark_out_format=json; }
-# Every element of every benchmark layer, in both precisions.
+# Every element of every benchmark layer, in both precisions. Four processes, so that one compiles while another runs.
 layers() {
-    sed 's/"dtype": "f32"/"dtype": "f16"/' "$layers" >"$scratch/perf-f16.jsonl"
-    convt run --backend cuda --check --layers "$layers" && convt run --backend cuda --check --layers "$scratch/perf-f16.jsonl"
+    sed 's/"dtype": "f32"/"dtype": "f16"/' "$layers" | cat "$layers" - | split -n r/4 - "$scratch/perf."
+    local part pids=() failed=0
+    for part in "$scratch"/perf.??; do
+        convt run --backend cuda --check --layers "$part" >"$part.log" 2>&1 &
+        pids+=($!)
+    done
+    for part in "${pids[@]}"; do wait "$part" || failed=1; done
+    cat "$scratch"/perf.??.log
+    return "$failed"
 }
 bench_f32() { convt bench --layers "$layers" --json "$out/bench-f32.json"; }
 bench_f16() { convt bench --layers "$layers" --dtype f16 --json "$out/bench-f16.json"; }
