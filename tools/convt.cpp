@@ -1,5 +1,6 @@
 // convt: the library on the command line. Exit code 0: all is right; 1: something is wrong or failed; 2: bad usage.
 
+#include "autotune/autotune.h"
 #include "bench/bench.h"
 #include "convt_jit/convt_jit.h"
 #include "run/run.h"
@@ -26,6 +27,7 @@ int main(int argc, char** argv) {
     int status = 0;
     convt_jit::tools::add_run(app, status);
     convt_jit::tools::add_bench(app, status);
+    convt_jit::tools::add_autotune(app, status);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

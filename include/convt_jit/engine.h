@@ -60,6 +60,12 @@ public:
     [[nodiscard]] static Rendered render(const Layer& layer, const std::string& arch,
                                          const PrepareOptions& options = {});
 
+    /// Plan strings that are worth measuring for the layer on an arch: the default choice first, then the best
+    /// modelled ones, at most `most_per_family` of each family.
+    [[nodiscard]] static std::vector<std::string> plans(const Layer& layer, const std::string& arch,
+                                                        std::size_t most_per_family,
+                                                        const PrepareOptions& options = {});
+
     /// Drops the kernels that this engine keeps in memory (those in use live on). After a device reset.
     void clear();
 

@@ -96,7 +96,10 @@ std::vector<Arch> read_archs(const NvrtcLibrary& library) {
 
 }  // namespace
 
-std::vector<std::string> compile_options(const Arch& arch) { return {"-std=c++17", "-arch=" + to_string(arch)}; }
+std::vector<std::string> compile_options(const Arch& arch) {
+    // Lambdas that stand in device code are device code: nobody can say so in standard C++.
+    return {"-std=c++17", "-default-device", "-arch=" + to_string(arch)};
+}
 
 struct Nvrtc::Impl {
     NvrtcLibrary library = open_nvrtc();

@@ -124,6 +124,15 @@ Rendered Engine::render(const Layer& layer, const std::string& arch, const Prepa
     return {to_string(request.plan), source.text, source.entry};
 }
 
+std::vector<std::string> Engine::plans(const Layer& layer, const std::string& arch, std::size_t most_per_family,
+                                       const PrepareOptions& options) {
+    std::vector<std::string> texts;
+    for (const Plan& plan :
+         candidates(layer, parse_arch(arch), most_per_family, {options.plan, options.exact_nonfinite}))
+        texts.push_back(to_string(plan));
+    return texts;
+}
+
 void Engine::clear() {
     const std::scoped_lock lock(impl_->mutex);
     std::erase_if(impl_->kernels, [](const auto& item) {

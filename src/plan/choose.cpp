@@ -34,6 +34,13 @@ bool wants_index64(const Layer& layer) {
     return needs_index64(layer, shape);
 }
 
+// The first family of this order whose tile serves the layer.
+Tile standard_tile(const Layer& layer, const Arch& arch, bool exact_nonfinite) {
+    if (const auto tile = UnrolledTile::standard(layer, arch); tile.unsupported(layer, arch, exact_nonfinite).empty())
+        return tile;
+    return DirectTile::standard(layer, arch);
+}
+
 }  // namespace
 
 Arch compile_arch(const Plan&, const Arch& arch) { return {arch.number, 0}; }
@@ -43,7 +50,7 @@ Plan choose(const Layer& layer, const Arch& arch, const PlanOptions& options) {
     check_constants(layer);
     Plan plan;
     if (options.plan.empty())
-        plan.tile = DirectTile::standard(layer, arch);
+        plan.tile = standard_tile(layer, arch, options.exact_nonfinite);
     else
         plan = parse_plan(options.plan, layer, arch);
     plan.index64 = plan.index64 || wants_index64(layer);
@@ -53,6 +60,19 @@ Plan choose(const Layer& layer, const Arch& arch, const PlanOptions& options) {
     if (!why.empty())
         throw UnsupportedError(fmt::format("plan \"{}\" cannot serve {}: {}", to_string(plan), to_string(layer), why));
     return plan;
+}
+
+std::vector<Plan> candidates(const Layer& layer, const Arch& arch, std::size_t most_per_family,
+                             const PlanOptions& options) {
+    Plan plan = choose(layer, arch, options);
+    std::vector<Plan> plans = {plan};
+    const auto add = [&](const auto& tile) {
+        plan.tile = tile;
+        if (plan != plans.front() && tile.unsupported(layer, arch, plan.exact_nonfinite).empty()) plans.push_back(plan);
+    };
+    add(DirectTile::standard(layer, arch));
+    for (const UnrolledTile& tile : unrolled_candidates(layer, arch, most_per_family)) add(tile);
+    return plans;
 }
 
 }  // namespace convt_jit

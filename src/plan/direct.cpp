@@ -1,6 +1,7 @@
 #include "plan/direct.h"
 
 #include "layer/phases.h"
+#include "plan/shared_limit.h"
 #include "plan/volume.h"
 
 #include <fmt/format.h>
@@ -12,27 +13,6 @@
 namespace convt_jit {
 namespace {
 
-// A block may opt in to this much shared memory (CUDA programming guide, technical specifications per compute
-// capability).
-std::size_t shared_limit(const Arch& arch) {
-    switch (arch.number) {
-        case 75:
-            return 64 << 10;
-        case 80:
-        case 87:
-            return 163 << 10;
-        case 86:
-        case 89:
-        case 120:
-        case 121:
-            return 99 << 10;
-        default:
-            return arch.number >= 90 ? 227 << 10 : 48 << 10;
-    }
-}
-
-// What every GPU gives without opting in, and what leaves room for several blocks on one multiprocessor.
-constexpr std::size_t kComfortableShared = 48 << 10;
 constexpr int kMaxAccumulators = 64;
 constexpr int kLanes = 32;
 constexpr int kTargetThreads = 256;

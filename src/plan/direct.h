@@ -53,7 +53,7 @@ struct DirectTile {
     [[nodiscard]] static DirectTile standard(const Layer& layer,
                                              const Arch& arch);  // there is one for every valid layer
     [[nodiscard]] std::string unsupported(const Layer& layer, const Arch& arch, bool exact_nonfinite) const;
-    [[nodiscard]] int threads() const { return position_threads() * row_phases * column_phases * channel_vectors; }
+    [[nodiscard]] int threads(const Layer&) const { return position_threads() * row_phases * column_phases * channel_vectors; }
     [[nodiscard]] std::size_t shared_bytes(const Layer& layer) const;
     [[nodiscard]] Grid grid(const Layer& layer, const Shape& shape) const;
     friend bool operator==(const DirectTile&, const DirectTile&) = default;

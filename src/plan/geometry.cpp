@@ -18,14 +18,14 @@ constexpr std::int64_t kMax32 = std::numeric_limits<std::int32_t>::max();
 Geometry geometry(const Layer& layer, const Plan& plan, const Shape& shape) {
     return std::visit(
         [&](const auto& tile) {
-            return Geometry{tile.grid(layer, shape), static_cast<std::uint32_t>(tile.threads()),
+            return Geometry{tile.grid(layer, shape), static_cast<std::uint32_t>(tile.threads(layer)),
                             tile.shared_bytes(layer)};
         },
         plan.tile);
 }
 
-std::uint32_t threads_per_block(const Plan& plan) {
-    return std::visit([](const auto& tile) { return static_cast<std::uint32_t>(tile.threads()); }, plan.tile);
+std::uint32_t threads_per_block(const Layer& layer, const Plan& plan) {
+    return std::visit([&](const auto& tile) { return static_cast<std::uint32_t>(tile.threads(layer)); }, plan.tile);
 }
 
 std::size_t shared_bytes_per_block(const Layer& layer, const Plan& plan) {

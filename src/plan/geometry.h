@@ -18,7 +18,7 @@ struct Geometry {
 
 [[nodiscard]] Geometry geometry(const Layer& layer, const Plan& plan, const Shape& shape);
 // Threads and shared memory do not depend on the shape.
-[[nodiscard]] std::uint32_t threads_per_block(const Plan& plan);
+[[nodiscard]] std::uint32_t threads_per_block(const Layer& layer, const Plan& plan);
 [[nodiscard]] std::size_t shared_bytes_per_block(const Layer& layer, const Plan& plan);
 
 // Whether offsets within one sample of that shape do not provably fit 32 bits.

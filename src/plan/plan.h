@@ -5,16 +5,18 @@
 #include "plan/arch.h"
 #include "plan/direct.h"
 #include "plan/reference.h"
+#include "plan/unrolled.h"
 
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace convt_jit {
 
 // A family is a tile type with these members: kFamily, fields(), standard(), unsupported(), threads(), shared_bytes(),
 // grid(); and a template families/<kFamily>.cu. This list is the registry.
-using Tile = std::variant<DirectTile, ReferenceTile>;
+using Tile = std::variant<DirectTile, UnrolledTile, ReferenceTile>;
 
 struct Plan {
     Tile tile;
@@ -30,13 +32,18 @@ struct PlanOptions {
     bool exact_nonfinite = false;
 };
 
-// "direct", "reference"
+// "direct", "unrolled", "reference"
 [[nodiscard]] std::string_view family_name(const Plan& plan);
 // One line, "direct positions=1x2x64 per_thread=4 ... index=32"; parse_plan takes it back.
 [[nodiscard]] std::string to_string(const Plan& plan);
 // Keys that the text leaves out are taken from the family's standard tile for the layer.
 // Throws LayerError("plan", ...) for unknown families, keys or values.
 [[nodiscard]] Plan parse_plan(std::string_view text, const Layer& layer, const Arch& arch);
+
+// Plans that are worth measuring for the layer, of all families that serve it: the default choice first, then the best
+// modelled ones of each family, at most `most_per_family` of one.
+[[nodiscard]] std::vector<Plan> candidates(const Layer& layer, const Arch& arch, std::size_t most_per_family,
+                                           const PlanOptions& options = {});
 
 // The arch to compile for when a device or user names `arch`: without a suffix that the plan has no use for, so that
 // kernels warmed for sm_90a are found by a device that calls itself sm_90.

@@ -25,7 +25,7 @@ struct ReferenceTile {
     // What every family answers (src/plan/plan.h).
     [[nodiscard]] static ReferenceTile standard(const Layer&, const Arch&) { return {}; }
     [[nodiscard]] std::string unsupported(const Layer& layer, const Arch& arch, bool exact_nonfinite) const;
-    [[nodiscard]] int threads() const { return block_threads; }
+    [[nodiscard]] int threads(const Layer&) const { return block_threads; }
     [[nodiscard]] std::size_t shared_bytes(const Layer&) const { return 0; }
     [[nodiscard]] Grid grid(const Layer& layer, const Shape& shape) const;
     friend bool operator==(const ReferenceTile&, const ReferenceTile&) = default;

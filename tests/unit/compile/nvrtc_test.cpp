@@ -78,7 +78,7 @@ TEST_F(NvrtcTest, CompilesToACubinForEachArch) {
     for (const Arch& arch : {Arch{75, 0}, Arch{80, 0}, Arch{90, 0}, Arch{90, 'a'}}) {
         const Cubin cubin = nvrtc->compile(good(), arch);
         EXPECT_EQ(machine(cubin.bytes), 190) << to_string(arch);
-        EXPECT_EQ(cubin.options, "-std=c++17 -arch=" + to_string(arch));
+        EXPECT_EQ(cubin.options, "-std=c++17 -default-device -arch=" + to_string(arch));
         EXPECT_NE(cubin.bytes.find("sample"), std::string::npos);
     }
 }
@@ -118,7 +118,7 @@ TEST_F(NvrtcTest, FailureNamesTemplateLineConstantsAndSource) {
         EXPECT_NE(text.find("undefined_name"), std::string::npos) << text;
         EXPECT_NE(text.find("FACTOR=2.5"), std::string::npos) << text;
         EXPECT_EQ(error.details().arch, "sm_90a");
-        EXPECT_EQ(error.details().options, "-std=c++17 -arch=sm_90a");
+        EXPECT_EQ(error.details().options, "-std=c++17 -default-device -arch=sm_90a");
         EXPECT_EQ(error.details().constants, "FACTOR=2.5");
         EXPECT_NE(error.details().log.find("families/sample.cu(11)"), std::string::npos);
         EXPECT_NE(text.find(error.details().source_path), std::string::npos);

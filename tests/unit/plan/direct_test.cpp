@@ -36,8 +36,8 @@ TEST(Direct, HasADefaultTileForEveryLayer) {
         for (const int arch : {75, 80, 89, 90, 100, 120}) {
             const DirectTile tile = DirectTile::standard(layer, {arch, 0});
             EXPECT_EQ(tile.unsupported(layer, {arch, 0}, false), "") << to_string(layer) << " on " << arch;
-            EXPECT_GE(tile.threads(), 1);
-            EXPECT_LE(tile.threads(), 512) << to_string(layer);
+            EXPECT_GE(tile.threads(layer), 1);
+            EXPECT_LE(tile.threads(layer), 512) << to_string(layer);
         }
     }
 }

@@ -38,7 +38,7 @@ TEST(NoNvrtc, SaysWhyAFileThatExistsCannotBeUsed) {
 }
 
 TEST(NoNvrtc, OptionsAreKnownWithoutIt) {
-    EXPECT_EQ(compile_options({90, 'a'}), (std::vector<std::string>{"-std=c++17", "-arch=sm_90a"}));
+    EXPECT_EQ(compile_options({90, 'a'}), (std::vector<std::string>{"-std=c++17", "-default-device", "-arch=sm_90a"}));
 }
 
 }  // namespace

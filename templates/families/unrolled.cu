@@ -1,5 +1,4 @@
-// direct_unrolled: transposed convolution on the CUDA cores with all taps unrolled into registers. NC* tensors.
-// In the making: it compiles, but has no plan yet and is not in the registry of families (src/plan/plan.h).
+// unrolled: transposed convolution on the CUDA cores with all taps unrolled into registers. NC* tensors.
 //
 // Outputs are written o = STRIDE*q + r per axis. A block owns POSITIONS_H x POSITIONS_W positions q of one output depth,
 // all phases of them and BLOCK_CHANNELS output channels of one group. A thread holds ROWS x COLUMNS positions, CHANNELS
@@ -197,26 +196,32 @@ __device__ __forceinline__ void stage_input(const Place& place, Element* staged,
     }
 }
 
-// PyTorch's order becomes [channel vector][input channel][tap, by phase][output channel].
+// Where the weight of a tap stands among those of its input channel and channel vector.
+struct WeightPlaces {
+    int of[KH * KW];
+    __host__ __device__ constexpr WeightPlaces() : of{} {
+        for (int t = 0; t < KH * KW; ++t) of[t] = weight_row(t / KW) + t % KW * CHANNELS;
+    }
+};
+__device__ const WeightPlaces WEIGHT_PLACES;
+
+// PyTorch's order becomes [channel vector][input channel][tap, by phase][output channel]. Neighbours read neighbours.
 __device__ __forceinline__ void stage_weights(const Place& place, float* staged, int tap_d, int first, int channels,
                                               int first_vector) {
-    constexpr int OUTPUTS = STAGED_VECTORS * CHANNELS;
-    static_for<0, KH>([&](auto kh) {
-        for (int i = threadIdx.x; i < plan::CHUNK * OUTPUTS * KW; i += THREADS) {
-            const int kw = i % KW, o = i / KW % OUTPUTS, c = i / (KW * OUTPUTS);
-            const int output = first_vector * CHANNELS + o;
-            const bool exists = c < channels && output < place.channels;
-            const plan::weight_index_t at =
-                ((plan::weight_index_t(first + c) * layer::OUT_PER_GROUP + output) * layer::KERNEL_D + tap_d) * (KH * KW) +
-                int(kh) * KW + kw;
-            float* const target =
-                staged + (o / CHANNELS * plan::CHUNK + c) * WEIGHT_PITCH + weight_row(kh) + kw * CHANNELS + o % CHANNELS;
-            if constexpr (sizeof(Element) == 4)
-                copy_async<4>(target, exists ? place.w + at : place.w, exists);
-            else
-                *target = exists ? to_float(load_global(place.w + at)) : 0.0f;
-        }
-    });
+    constexpr int OUTPUTS = STAGED_VECTORS * CHANNELS, TAPS = KH * KW;
+    for (int i = threadIdx.x; i < plan::CHUNK * OUTPUTS * TAPS; i += THREADS) {
+        const int tap = i % TAPS, o = i / TAPS % OUTPUTS, c = i / (TAPS * OUTPUTS);
+        const int output = first_vector * CHANNELS + o;
+        const bool exists = c < channels && output < place.channels;
+        const plan::weight_index_t at =
+            ((plan::weight_index_t(first + c) * layer::OUT_PER_GROUP + output) * layer::KERNEL_D + tap_d) * TAPS + tap;
+        float* const target =
+            staged + (o / CHANNELS * plan::CHUNK + c) * WEIGHT_PITCH + WEIGHT_PLACES.of[tap] + o % CHANNELS;
+        if constexpr (sizeof(Element) == 4)
+            copy_async<4>(target, exists ? place.w + at : place.w, exists);
+        else
+            *target = exists ? to_float(load_global(place.w + at)) : 0.0f;
+    }
 }
 
 // ---------------------------------------------------------------- products
@@ -256,7 +261,7 @@ __device__ __forceinline__ void accumulate(const Element* input, const float* we
             float four[4];
             load_shared(four, factors + 4 * i);
             static_for<0, 4>([&](auto j) {
-                constexpr int E = 4 * i + j;
+                constexpr int E = 4 * decltype(i)::value + j;
                 if constexpr (E < FACTORS) {
                     constexpr int TAP = FIRST_TAP + E / CHANNELS, O = E % CHANNELS;
                     constexpr int TAP_H = Vertical::sorted(TAP / KW), TAP_W = TAP % KW;
@@ -291,17 +296,18 @@ __device__ __forceinline__ void store_finished(const ConvtArgs& args, long long 
 
 // A row of outputs that no tap reaches, from its column `from`, by one warp.
 template <int WIDE>
-__device__ __forceinline__ void store_bias(const ConvtArgs& args, long long row, int columns, int lane,
+__device__ __forceinline__ void store_bias(const ConvtArgs& args, long long row, int columns, int lane, int lanes,
                                            const EpilogueChannel& channel) {
     float nothing[WIDE];
 #pragma unroll
     for (int e = 0; e < WIDE; ++e) nothing[e] = EXACT_ZERO;
-    for (int c = lane * WIDE; c < columns; c += 32 * WIDE) store_finished<WIDE>(args, row + c, nothing, channel);
+    for (int c = lane * WIDE; c < columns; c += lanes * WIDE) store_finished<WIDE>(args, row + c, nothing, channel);
 }
 
 template <int WIDE>
 __device__ __forceinline__ void store_bias_rows(const ConvtArgs& args, const Place& place, bool all_rows) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int lanes = min(32, THREADS - warp * 32);  // the last warp may not be whole
     const index_t first_column = index_t(place.q_w) * SW;
     const int columns = int(min(index_t(plan::POSITIONS_W * SW), place.out_width - first_column));
     static_for<0, SH>([&](auto rh) {
@@ -311,7 +317,7 @@ __device__ __forceinline__ void store_bias_rows(const ConvtArgs& args, const Pla
             const index_t h = index_t(place.q_h + q) * SH + int(rh);
             if (h < place.out_height && o < place.channels)
                 store_bias<WIDE>(args, place.y + o * place.out_plane + h * place.out_width + first_column, columns, lane,
-                                 epilogue_channel(args, place.channel + o));
+                                 lanes, epilogue_channel(args, place.channel + o));
         }
     });
 }
@@ -328,7 +334,7 @@ __device__ __forceinline__ unsigned reached(int q, index_t size) {
                 bool any = inner;
                 if (!inner)
                     static_for<0, A::taps(r)>([&](auto j) {
-                        constexpr int K = A::sorted(A::first(r) + j);
+                        constexpr int K = A::sorted(A::first(decltype(r)::value) + j);
                         any = any || (q + v + A::offset(K) >= 0 && q + v + A::offset(K) < size);
                     });
                 bits |= unsigned(any) << (A::rank(r) * COUNT + v);
@@ -345,7 +351,9 @@ __device__ __forceinline__ void store_slab(const ConvtArgs& args, const Place& p
                                            int rh, long long channel_offset, const EpilogueChannel& channel) {
     const int lane = threadIdx.x % 32;
     const int first = (threadIdx.x - lane) % PLACES;  // the place of lane 0
-#pragma unroll
+    // The way out for odd rows is code that hardly ever runs: short rather than quick.
+    constexpr int STEPS = WIDE == plan::STORE_WIDTH ? (RUN / WIDE <= 6 ? RUN / WIDE : 2) : 1;
+#pragma unroll(STEPS > 0 ? STEPS : 1)
     for (int i = 0; i < SLAB; i += 32 * WIDE) {
         const int e = i + lane * WIDE;
         if (i + 32 * WIDE > SLAB && e >= SLAB) break;
@@ -368,14 +376,13 @@ __device__ __forceinline__ void store_run(const ConvtArgs& args, const Place& pl
             store_finished<V>(args, channel_offset + h * place.out_width + w + i, run + i, channel);
 }
 
-// Calls f with the widest store that the rows of this launch allow.
+// Calls f with the planned width of stores where the rows of this launch allow it, else with one element.
 template <class F>
-__device__ __forceinline__ void with_width(int width, F&& f) {
-    if constexpr (VECTOR == 8)
-        if (width == 8) return f(Int<8>{});
-    if (width >= 4) return f(Int<4>{});
-    if (width == 2) return f(Int<2>{});
-    f(Int<1>{});
+__device__ __forceinline__ void with_width(int widest, F&& f) {
+    if (widest >= plan::STORE_WIDTH)
+        f(Int<plan::STORE_WIDTH>{});
+    else if constexpr (plan::STORE_WIDTH > 1)
+        f(Int<1>{});
 }
 
 __device__ __forceinline__ int widest_access(index_t row, const void* a, const void* b, const void* c) {
@@ -516,6 +523,7 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
 
                 // For every channel, row phase and row of positions one run of COLUMNS*SW outputs.
                 with_row_phase([&](auto phase) {
+                    [[maybe_unused]] constexpr int PHASE = phase;
 #pragma unroll
                     for (int o = 0; o < CHANNELS; ++o) {
                         const int output = my_vector * CHANNELS + o;
@@ -524,7 +532,7 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
                             epilogue_channel(args, exists ? place.channel + output : place.channel);
                         const long long offset = place.y + output * place.out_plane;
                         static_for<0, SH>([&](auto rh) {
-                            if constexpr (Vertical::used(rh) && (!SPLIT || int(rh) == int(phase))) {
+                            if constexpr (Vertical::used(rh) && (!SPLIT || int(rh) == PHASE)) {
                                 constexpr int A = SPLIT ? 0 : Vertical::rank(rh);
 #pragma unroll
                                 for (int r = 0; r < ROWS; ++r) {

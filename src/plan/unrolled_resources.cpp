@@ -1,0 +1,161 @@
+#include "plan/unrolled_resources.h"
+
+#include "layer/phases.h"
+#include "plan/shared_limit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace convt_jit {
+namespace {
+
+constexpr int kMostOffset = 64;  // a wider halo has no place in registers
+constexpr int kMostProducts = 8192;
+constexpr int kMostRegisters = 224;
+
+int modulo(int a, int b) { return (a % b + b) % b; }
+int round_up(int a, int b) { return (a + b - 1) / b * b; }
+
+}  // namespace
+
+bool UnrolledAxis::fits(const AxisParameters& axis) {
+    const Halo range = halo(axis);
+    return axis.kernel <= kMost && axis.stride <= kMost && -range.lowest <= kMostOffset && range.highest <= kMostOffset;
+}
+
+UnrolledAxis UnrolledAxis::make(const AxisParameters& axis) {
+    UnrolledAxis result;
+    result.taps = static_cast<int>(axis.kernel);
+    result.stride = static_cast<int>(axis.stride);
+    const Halo range = halo(axis);
+    result.low = static_cast<int>(range.lowest);
+    result.high = static_cast<int>(range.highest);
+    const AxisPhases all = axis_phases(axis.kernel, axis.stride, axis.pad, axis.dilation);
+    result.used = 0;
+    for (std::size_t r = 0; r < all.phases.size(); ++r) {
+        const Phase& phase = all.phases[r];
+        if (phase.taps == 0) continue;
+        ++result.used;
+        result.phases[r] = {static_cast<int>(phase.taps),
+                            static_cast<int>(phase.first_offset - (phase.taps - 1) * all.offset_step),
+                            static_cast<int>(phase.first_offset)};
+    }
+    return result;
+}
+
+UnrolledLayer UnrolledLayer::make(const Layer& layer) {
+    UnrolledLayer result;
+    const auto axes = axes_3d(layer);
+    if (layer.layout == Layout::channels_last) {
+        result.refusal = "unrolled serves channels-first tensors";
+        return result;
+    }
+    for (const std::size_t a : {1, 2})
+        if (!UnrolledAxis::fits(axes[a])) {
+            result.refusal = fmt::format("unrolled serves kernels and strides up to {} and halos up to {} along height and width",
+                                         UnrolledAxis::kMost, kMostOffset);
+            return result;
+        }
+    constexpr std::int64_t kMostDepthTaps = 4096, kMostChannels = 1 << 20;
+    const std::int64_t depth_step = axes[0].stride / std::gcd(axes[0].stride, axes[0].dilation);
+    const std::int64_t depth_taps = ceil_div(axes[0].kernel, depth_step);
+    if (depth_taps > kMostDepthTaps || layer.in_channels > kMostChannels || layer.out_channels > kMostChannels) {
+        result.refusal = fmt::format("unrolled serves up to {} depth taps and {} channels", kMostDepthTaps, kMostChannels);
+        return result;
+    }
+    result.vertical = UnrolledAxis::make(axes[1]);
+    result.horizontal = UnrolledAxis::make(axes[2]);
+    result.depth_taps = static_cast<int>(depth_taps);
+    result.in_per_group = static_cast<int>(layer.in_channels_per_group());
+    result.out_per_group = static_cast<int>(layer.out_channels_per_group());
+    result.element_bytes = layer.dtype == DType::f32 ? 4 : 2;
+    return result;
+}
+
+std::string unrolled_resources(const UnrolledLayer& layer, const UnrolledTile& t, UnrolledResources& r) {
+    const UnrolledAxis &v = layer.vertical, &h = layer.horizontal;
+    const int vector = 16 / layer.element_bytes;
+    for (const int n : {t.positions[0], t.positions[1], t.rows, t.columns, t.channels, t.channel_threads,
+                        t.block_channels, t.reduction_threads, t.chunk, t.stages, t.unroll, t.min_blocks,
+                        t.store_width})
+        if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);
+    if (t.join < 0 || t.join > 4096) return fmt::format("join is {}, allowed: 0 to 4096", t.join);
+    if (t.row_phases > UnrolledTile::kSideBySide) return fmt::format("row_phases is {}, allowed: 0 to 2", t.row_phases);
+    if (t.store_width > vector || vector % t.store_width != 0)
+        return fmt::format("store_width is {}, allowed: powers of two up to {}", t.store_width, vector);
+    if (t.rows * t.columns > 64 || t.channels > 64) return "a thread has more than 64 positions or channels";
+    const auto divides = [](int whole, int part, const char* what) {
+        return whole % part == 0 ? std::string() : fmt::format("{} {} does not divide by {}", what, whole, part);
+    };
+    for (const std::string& why :
+         {divides(t.positions[0], t.rows, "positions (height)"), divides(t.positions[1], t.columns, "positions (width)"),
+          divides(t.positions[1], vector, "positions (width)"),
+          divides(t.block_channels, t.channels * t.channel_threads, "block_channels"),
+          divides(t.chunk, t.reduction_threads, "chunk")})
+        if (!why.empty()) return why;
+
+    const bool split = t.row_phases != UnrolledTile::kTogether;
+    const int places = t.positions[1] / t.columns * (t.positions[0] / t.rows);
+    const int phase_threads = t.row_phases == UnrolledTile::kSideBySide ? v.used : 1;
+    const std::int64_t threads = std::int64_t{1} * places * t.channel_threads * phase_threads * t.reduction_threads;
+    if (threads > 1024) return "a block has more than 1024 threads";
+    r.threads = static_cast<int>(threads);
+    if (t.slabs && places % 32 != 0)
+        return fmt::format("{} threads that differ in position only are no whole warps, which slabs need", places);
+    if (h.used * t.columns > 32 || v.used * t.rows > 32) return "a thread has more than 32 phases and positions along an axis";
+
+    r.turns = t.block_channels / (t.channels * t.channel_threads);
+    const int depth_chunks = (layer.in_per_group + t.chunk - 1) / t.chunk;
+    r.chunks = layer.depth_taps * depth_chunks;
+    const int stages = std::min(t.stages, r.chunks);
+    r.resident = stages == r.chunks;
+    const int passes = r.turns * (t.row_phases == UnrolledTile::kInTurn ? v.used : 1);
+    if (!r.resident && stages < 2) return "a ring needs two stages";
+    if (!r.resident && passes > 1) return "a ring passes only once: stages must hold all chunks";
+    if (passes > 1 && t.reduction_threads > 1) return "threads share input channels only where a block passes once";
+
+    r.tile_height = t.positions[0] + v.high - v.low;
+    r.tile_width = round_up(t.positions[1] + h.high - (h.low - modulo(h.low, vector)), vector);
+    int pitch = 0, row_sets = 1;  // weights of one input channel and channel vector
+    int window_height = t.rows + v.high - v.low;
+    if (split) {
+        window_height = 0;
+        for (const UnrolledAxis::Reach& phase : v.phases)
+            if (phase.taps > 0) {
+                pitch += round_up(phase.taps * h.taps * t.channels, 4);
+                window_height = std::max(window_height, t.rows + phase.high - phase.low);
+            }
+    } else {
+        pitch = round_up(v.taps * h.taps * t.channels, 4);
+        row_sets = v.used;
+    }
+    r.window_height = window_height;
+    r.window_width = t.columns + h.high - h.low;
+    r.sums = std::int64_t{1} * row_sets * h.used * t.channels * t.rows * t.columns;
+    r.products = std::int64_t{1} * v.taps * h.taps * t.channels * t.rows * t.columns * std::min(t.unroll, t.chunk / t.reduction_threads);
+    if (r.products > kMostProducts) return fmt::format("{} products are unrolled, allowed: {}", r.products, kMostProducts);
+    // The window of one row at a time may be all that lives; sums, addresses and weights do.
+    r.registers = r.sums * (t.join > 0 ? 2 : 1) + std::min(r.window_height, 3) * r.window_width + 40;
+
+    const std::int64_t input_stage = (std::int64_t{1} * t.chunk * r.tile_height * r.tile_width * layer.element_bytes + 15) / 16 * 16;
+    const int staged_vectors = r.resident ? t.block_channels / t.channels : t.channel_threads;
+    const std::int64_t weight_stage = std::int64_t{4} * staged_vectors * t.chunk * pitch;
+    const std::int64_t exchange = t.reduction_threads > 1 ? (threads * r.sums * 4 + 15) / 16 * 16 : 0;
+    const std::int64_t slabs = t.slabs ? threads * t.columns * h.stride * 4 : 0;
+    r.shared_bytes = std::max(stages * input_stage, exchange) + stages * weight_stage + slabs;
+    return {};
+}
+
+std::string unrolled_shortage(const UnrolledResources& r, const Arch& arch) {
+    if (arch.number < 75) return fmt::format("unrolled needs sm_75 or newer, not {}", to_string(arch));
+    if (r.registers > kMostRegisters || r.threads * std::min<std::int64_t>(r.registers, 255) > 65536)
+        return fmt::format("a thread needs about {} registers, and a block has {} threads", r.registers, r.threads);
+    if (r.shared_bytes > static_cast<std::int64_t>(shared_limit(arch)))
+        return fmt::format("a block needs {} bytes of shared memory, {} has {}", r.shared_bytes, to_string(arch),
+                           shared_limit(arch));
+    return {};
+}
+
+}  // namespace convt_jit
