@@ -117,13 +117,7 @@ CacheTrim to_public(TrimReport report) {
 
 }  // namespace
 
-std::vector<std::string> cache_directories() {
-    CacheSettings settings = cache_settings();
-    std::vector<std::string> all;
-    if (settings.directory) all.push_back(*std::move(settings.directory));
-    std::move(settings.layers.begin(), settings.layers.end(), std::back_inserter(all));
-    return all;
-}
+std::vector<std::string> cache_directories() { return directories(cache_settings()); }
 
 Cache::Cache(std::optional<std::string> directory) {
     if (!directory) directory = default_cache_directory();
