@@ -136,9 +136,9 @@ Nvrtc::Nvrtc() : impl_(std::make_unique<Impl>()) {}
 Nvrtc::~Nvrtc() = default;
 
 Nvrtc& Nvrtc::instance() {
-    static Nvrtc instance;
-    open_one.store(&instance, std::memory_order_release);
-    return instance;
+    static auto* const instance = new Nvrtc;  // never destroyed: a thread may compile while the process ends
+    open_one.store(instance, std::memory_order_release);
+    return *instance;
 }
 const Nvrtc* Nvrtc::opened() noexcept { return open_one.load(std::memory_order_acquire); }
 
