@@ -14,14 +14,10 @@ namespace {
 std::optional<std::string> recall(const CacheSettings& settings, const FileIdentity& identity) {
     if (!identity.exists()) return std::nullopt;
     const std::string text = to_string(identity);
-    const auto ask = [&](const std::string& directory) {
-        return recall_compiler(directory, text, is_declared_trusted(directory, settings.trusted));
-    };
-    if (settings.directory)
-        if (auto producer = ask(*settings.directory)) return producer;
-    // An image may bring both a compiler and a cache that knows it.
-    for (const auto& layer : settings.layers)
-        if (auto producer = ask(layer)) return producer;
+    // The read-only ones too: an image may bring both a compiler and a cache that knows it.
+    for (const auto& directory : directories(settings))
+        if (auto producer = recall_compiler(directory, text, is_declared_trusted(directory, settings.trusted)))
+            return producer;
     return std::nullopt;
 }
 
@@ -30,11 +26,6 @@ std::optional<std::string> recall(const CacheSettings& settings, const FileIdent
 std::string producer_of(const NvrtcVersion& version) {
     return version.build.empty() ? fmt::format("nvrtc {}.{}", version.major, version.minor)
                                  : fmt::format("nvrtc {}", version.build);
-}
-
-std::string recall_producer(const CacheSettings& settings) {
-    if (const Nvrtc* nvrtc = Nvrtc::opened()) return producer_of(nvrtc->version());
-    return recall(settings, nvrtc_identity()).value_or("");
 }
 
 std::string wanted_producer(const CacheSettings& settings) {

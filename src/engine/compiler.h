@@ -11,13 +11,10 @@ namespace convt_jit {
 // "nvrtc 13.0+65be0db342ad"
 [[nodiscard]] std::string producer_of(const NvrtcVersion& version);
 
-// The producer that would compile here, where that is known without opening it: because it is open already, or because
-// a cache directory remembers its file. Else "".
-[[nodiscard]] std::string recall_producer(const CacheSettings& settings);
-
-// The producer that a lookup is to ask for. A compiler that is here but that nobody has met yet is opened once and
-// remembered: without that, entries of the compiler that it replaced would be taken for its own. "" where nobody can
-// tell, above all where there is no compiler, and where the policy does not care.
+// The producer that a lookup is to ask for: of the compiler that is open already, else what a cache directory remembers
+// of the file that would be opened. One that is here but that nobody has met yet is opened, this once: without that,
+// entries of the compiler that it replaced would be taken for its own. "" where nobody can tell, above all where there
+// is no compiler, and where the policy does not care.
 [[nodiscard]] std::string wanted_producer(const CacheSettings& settings);
 
 // Opens it, and lets the cache directory remember what it is. Throws CompileError where it cannot be opened.
