@@ -81,7 +81,7 @@ std::shared_ptr<const Kernel::Impl> build_for_simulator(const Request& request) 
 
 bool is_cached(const Request& request, const Stores& stores) {
     KernelInfo info = describe(request);
-    return MachineCode(request, stores, info).find() != nullptr;
+    return MachineCode(request, stores, info).exists();
 }
 
 KernelInfo compile_ahead(const Request& request, const Stores& stores) {

@@ -13,7 +13,7 @@ namespace convt_jit {
                                                                  const driver::Context& context, const Stores& stores);
 [[nodiscard]] std::shared_ptr<const Kernel::Impl> build_for_simulator(const Request& request);
 
-// Whether a build would find machine code and not have to compile. What is found is in memory afterwards.
+// Whether a build would find machine code and not have to compile.
 [[nodiscard]] bool is_cached(const Request& request, const Stores& stores);
 
 // Machine code for another machine: kept without being loaded.

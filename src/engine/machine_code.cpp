@@ -69,7 +69,7 @@ MachineCode::MachineCode(const Request& request, const Stores& stores, KernelInf
     info_.render_ms = watch.milliseconds();
 }
 
-std::shared_ptr<const Entry> MachineCode::find() {
+std::shared_ptr<const Entry> MachineCode::look() {
     fields_.producer = wanted_producer(stores_.settings);
     const auto found_in = [&](Store& store, Origin origin) {
         auto entry = convt_jit::find(store, fields_, stores_.settings.producer);
@@ -80,8 +80,12 @@ std::shared_ptr<const Entry> MachineCode::find() {
         return entry;
     };
     if (auto entry = found_in(*stores_.memory, Origin::memory)) return entry;
-    auto entry = found_in(*stores_.disk, Origin::disk);
-    if (entry != nullptr) stores_.memory->put(info_.key, entry);
+    return found_in(*stores_.disk, Origin::disk);
+}
+
+std::shared_ptr<const Entry> MachineCode::find() {
+    auto entry = look();
+    if (entry != nullptr && info_.origin == Origin::disk) stores_.memory->put(info_.key, entry);
     return entry;
 }
 

@@ -32,8 +32,11 @@ public:
     // Renders. `info` gets origin, key, times, and what `check` writes there of registers.
     MachineCode(const Request& request, const Stores& stores, KernelInfo& info);
 
-    // Null where neither memory nor disk has it. Opens no compiler that a cache directory remembers.
+    // Null where neither memory nor disk has it. Opens no compiler that a cache directory remembers. What was found on
+    // disk is in memory afterwards.
     [[nodiscard]] std::shared_ptr<const Entry> find();
+    // Whether find() would find it.
+    [[nodiscard]] bool exists() { return look() != nullptr; }
     // After a miss. Compiles, unless another process does: then waits for it and takes what that one has published.
     // Throws CompileError; where there is no compiler it says what the caches lack and how to get it there.
     [[nodiscard]] std::shared_ptr<const Entry> make(const Check& check = {});
@@ -41,6 +44,7 @@ public:
     void replace(const Check& check);
 
 private:
+    [[nodiscard]] std::shared_ptr<const Entry> look();
     [[nodiscard]] Entry compile(const Check& check);
     [[noreturn]] void throw_not_cached(const std::string& why) const;
 

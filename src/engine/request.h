@@ -22,8 +22,8 @@ struct Request {
 // Throws LayerError, UnsupportedError.
 [[nodiscard]] Request make_request(const Layer& layer, const Arch& arch, const PrepareOptions& options);
 
-// The same layer with the plan that compiles fastest: slower, the same results. What was asked for stays: where not even
-// this one can be had, that is what is missing.
+// The same layer with the plan that compiles fastest: slower, the same results. What was asked for stays: where not
+// even this one can be had, that is what is missing.
 [[nodiscard]] Request generic(const Request& request);
 
 }  // namespace convt_jit

@@ -131,9 +131,9 @@ TEST_F(Engines, AMissWithoutACompilerSaysWhatWouldHelp) {
     const Outcome miss = run({kLayers[1]}, kNoCompiler);
     EXPECT_EQ(miss.status, 1);
     const std::string command = "convt warmup \"" + to_string(parse_layer(kLayers[1])) + "\" --arch sm_90\n";
-    for (const std::string& part : {command, "disk " + directory_, std::string("The nearest entry is "),
-                                    std::string("source is "), std::string("-arch=sm_90"),
-                                    std::string("$CONVT_JIT_NVRTC = /nonexistent/libnvrtc.so.13")})
+    for (const std::string& part :
+         {command, "disk " + directory_, std::string("The nearest entry is "), std::string("source is "),
+          std::string("-arch=sm_90"), std::string("$CONVT_JIT_NVRTC = /nonexistent/libnvrtc.so.13")})
         EXPECT_THAT(miss.errors, HasSubstr(part));
 }
 

@@ -1,5 +1,6 @@
 // Every parameter of a layer and of a plan is part of the key, and nothing else is.
 #include "cache/key.h"
+
 #include "convt_jit/convt_jit.h"
 #include "unit/cache/sample.h"
 
@@ -35,21 +36,29 @@ private:
 };
 
 TEST_F(KeyTest, EveryParameterOfALayer) {
-    for (const char* text :
-         {kLayer,                                                                                           //
-          "c10 o8 k3x4 s2x3 p1x1 d1x2 g2 bias f32", "c8 o10 k3x4 s2x3 p1x1 d1x2 g2 bias f32",               // channels
-          "c8 o8 k3x4 s2x3 p1x1 d1x2 g4 bias f32",                                                          // groups
-          "c8 o8 k2x4 s2x3 p1x1 d1x2 g2 bias f32", "c8 o8 k3x5 s2x3 p1x1 d1x2 g2 bias f32",                 // kernel
-          "c8 o8 k3x4 s1x3 p1x1 d1x2 g2 bias f32", "c8 o8 k3x4 s2x2 p1x1 d1x2 g2 bias f32",                 // stride
-          "c8 o8 k3x4 s2x3 p0x1:1x1 d1x2 g2 bias f32", "c8 o8 k3x4 s2x3 p1x0:1x1 d1x2 g2 bias f32",         // begin
-          "c8 o8 k3x4 s2x3 p1x1:0x1 d1x2 g2 bias f32", "c8 o8 k3x4 s2x3 p1x1:1x0 d1x2 g2 bias f32",         // end
-          "c8 o8 k3x4 s2x3 p1x1 d2x2 g2 bias f32", "c8 o8 k3x4 s2x3 p1x1 d1x1 g2 bias f32",                 // dilation
-          "c8 o8 k3x4 s2x3 p1x1 d1x2 op1x0 g2 bias f32", "c8 o8 k3x4 s2x3 p1x1 d1x2 op0x1 g2 bias f32",     // output
-          "c8 o8 k3x4 s2x3 p1x1 d1x2 g2 f32",                                                               // bias
-          "c8 o8 k3x4 s2x3 p1x1 d1x2 g2 bias f16", "c8 o8 k3x4 s2x3 p1x1 d1x2 g2 bias bf16",                // dtype
-          "c8 o8 k3x4 s2x3 p1x1 d1x2 g2 bias tf32",                                                         // precision
-          "c8 o8 k3x4 s2x3 p1x1 d1x2 g2 bias f32 nhwc",                                                     // layout
-          "c8 o8 k3 s2 p1 g2 bias f32", "c8 o8 k1x3x4 s1x2x3 p0x1x1 d1x1x2 g2 bias f32"})                   // rank
+    for (const char* text : {kLayer,  //
+                             "c10 o8 k3x4 s2x3 p1x1 d1x2 g2 bias f32",
+                             "c8 o10 k3x4 s2x3 p1x1 d1x2 g2 bias f32",  // channels
+                             "c8 o8 k3x4 s2x3 p1x1 d1x2 g4 bias f32",   // groups
+                             "c8 o8 k2x4 s2x3 p1x1 d1x2 g2 bias f32",
+                             "c8 o8 k3x5 s2x3 p1x1 d1x2 g2 bias f32",  // kernel
+                             "c8 o8 k3x4 s1x3 p1x1 d1x2 g2 bias f32",
+                             "c8 o8 k3x4 s2x2 p1x1 d1x2 g2 bias f32",  // stride
+                             "c8 o8 k3x4 s2x3 p0x1:1x1 d1x2 g2 bias f32",
+                             "c8 o8 k3x4 s2x3 p1x0:1x1 d1x2 g2 bias f32",  // begin
+                             "c8 o8 k3x4 s2x3 p1x1:0x1 d1x2 g2 bias f32",
+                             "c8 o8 k3x4 s2x3 p1x1:1x0 d1x2 g2 bias f32",  // end
+                             "c8 o8 k3x4 s2x3 p1x1 d2x2 g2 bias f32",
+                             "c8 o8 k3x4 s2x3 p1x1 d1x1 g2 bias f32",  // dilation
+                             "c8 o8 k3x4 s2x3 p1x1 d1x2 op1x0 g2 bias f32",
+                             "c8 o8 k3x4 s2x3 p1x1 d1x2 op0x1 g2 bias f32",  // output
+                             "c8 o8 k3x4 s2x3 p1x1 d1x2 g2 f32",             // bias
+                             "c8 o8 k3x4 s2x3 p1x1 d1x2 g2 bias f16",
+                             "c8 o8 k3x4 s2x3 p1x1 d1x2 g2 bias bf16",      // dtype
+                             "c8 o8 k3x4 s2x3 p1x1 d1x2 g2 bias tf32",      // precision
+                             "c8 o8 k3x4 s2x3 p1x1 d1x2 g2 bias f32 nhwc",  // layout
+                             "c8 o8 k3 s2 p1 g2 bias f32",
+                             "c8 o8 k1x3x4 s1x2x3 p0x1x1 d1x1x2 g2 bias f32"})  // rank
         expect_new(text, parse_layer(text));
 }
 
@@ -90,10 +99,9 @@ TEST_F(KeyTest, EveryParameterOfAPlan) {
         return options;
     };
     expect_new("base", layer, forced(base));
-    for (const char* word :
-         {"positions=2x2x16", "positions=1x1x32", "positions=1x2x16", "per_thread=1", "channels=4", "vectors=2",
-          "row_phases=2", "column_phases=2", "chunk=2", "stage_input=0", "stage_weights=0", "partial=32", "unroll=2",
-          "index=64", "exact_nonfinite=1"}) {
+    for (const char* word : {"positions=2x2x16", "positions=1x1x32", "positions=1x2x16", "per_thread=1", "channels=4",
+                             "vectors=2", "row_phases=2", "column_phases=2", "chunk=2", "stage_input=0",
+                             "stage_weights=0", "partial=32", "unroll=2", "index=64", "exact_nonfinite=1"}) {
         expect_new(word, layer, forced(changed(word)));
         EXPECT_EQ(Engine::wanted(layer, "sm_90", forced(changed(word))).plan, changed(word));
     }

@@ -91,7 +91,8 @@ TEST(NoWait, APlanThatIsGenericItselfIsCompiledOnce) {
 TEST(NoWait, AFailureIsToldOnceAndNotRepeated) {
     const sample::Scratch scratch;
     const std::string compiler = scratch / "once";
-    std::ofstream(compiler) << "#!/bin/sh\necho x >> " << scratch / "calls" << "\n[ $(wc -l < " << scratch / "calls"
+    std::ofstream(compiler) << "#!/bin/sh\necho x >> " << scratch / "calls"
+                            << "\n[ $(wc -l < " << scratch / "calls"
                             << ") -gt 1 ] && exit 1\nexec c++ \"$@\"\n";
     std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
     const sample::Variable cxx("CXX", compiler);
