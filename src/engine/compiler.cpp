@@ -6,10 +6,17 @@
 
 #include <fmt/format.h>
 
+#include <mutex>
 #include <optional>
 
 namespace convt_jit {
 namespace {
+
+// Threads that all want the first kernel of a process look for the compiler once, one after the other.
+std::mutex& opening() {
+    static auto* const mutex = new std::mutex;  // never destroyed, as the compiler
+    return *mutex;
+}
 
 std::optional<std::string> recall(const CacheSettings& settings, const FileIdentity& identity) {
     if (!identity.exists()) return std::nullopt;
@@ -21,6 +28,18 @@ std::optional<std::string> recall(const CacheSettings& settings, const FileIdent
     return std::nullopt;
 }
 
+// Under opening().
+const Nvrtc& open(const CacheSettings& settings) {
+    if (const Nvrtc* nvrtc = Nvrtc::opened()) return *nvrtc;
+    const FileIdentity expected = nvrtc_identity();  // before it is opened: it may be replaced meanwhile
+    const Nvrtc& nvrtc = Nvrtc::instance();
+    // Only the file that the search foretells can be recognised by it next time.
+    if (settings.directory && expected.exists() && expected == identity_of(nvrtc.path()))
+        remember_compiler(*settings.directory, to_string(expected), producer_of(nvrtc.version()),
+                          is_declared_trusted(*settings.directory, settings.trusted));
+    return nvrtc;
+}
+
 }  // namespace
 
 std::string producer_of(const NvrtcVersion& version) {
@@ -30,11 +49,13 @@ std::string producer_of(const NvrtcVersion& version) {
 
 std::string wanted_producer(const CacheSettings& settings) {
     if (const Nvrtc* nvrtc = Nvrtc::opened()) return producer_of(nvrtc->version());
+    const std::scoped_lock lock(opening());
+    if (const Nvrtc* nvrtc = Nvrtc::opened()) return producer_of(nvrtc->version());
     const FileIdentity identity = nvrtc_identity();
     if (auto producer = recall(settings, identity)) return *std::move(producer);
     if (!identity.exists() || settings.producer == ProducerPolicy::any) return {};
     try {
-        return producer_of(open_compiler(settings).version());
+        return producer_of(open(settings).version());
     } catch (const CompileError&) {
         return {};  // what is there is no compiler after all
     }
@@ -42,13 +63,8 @@ std::string wanted_producer(const CacheSettings& settings) {
 
 const Nvrtc& open_compiler(const CacheSettings& settings) {
     if (const Nvrtc* nvrtc = Nvrtc::opened()) return *nvrtc;
-    const FileIdentity expected = nvrtc_identity();  // before it is opened: it may be replaced meanwhile
-    const Nvrtc& nvrtc = Nvrtc::instance();
-    // Only the file that the search foretells can be recognised by it next time.
-    if (settings.directory && expected.exists() && expected == identity_of(nvrtc.path()))
-        remember_compiler(*settings.directory, to_string(expected), producer_of(nvrtc.version()),
-                          is_declared_trusted(*settings.directory, settings.trusted));
-    return nvrtc;
+    const std::scoped_lock lock(opening());
+    return open(settings);
 }
 
 }  // namespace convt_jit

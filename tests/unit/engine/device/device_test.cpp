@@ -77,8 +77,7 @@ TEST_F(EngineOnDevice, ASecondContextNeedsNeitherDiskNorCompiler) {
 }
 
 TEST_F(EngineOnDevice, WithoutWaitingTheLaunchChanges) {
-    const unsigned wanted =
-        static_cast<unsigned>(Engine(EngineOptions{""}).prepare(layer_, on_device_).info().threads);
+    const unsigned wanted = static_cast<unsigned>(Engine(EngineOptions{""}).prepare(layer_, on_device_).info().threads);
     Engine engine(options());
     const Kernel kernel = engine.prepare(layer_, on_device_, Policy::no_wait);
     for (int i = 0; i < 60'000 && kernel.pending(); ++i) std::this_thread::sleep_for(1ms);
