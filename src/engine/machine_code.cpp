@@ -127,6 +127,7 @@ void MachineCode::throw_not_cached(const std::string& why) const {
     miss.layer = request_.asked_layer;
     miss.arch = request_.asked_arch;
     miss.plan = request_.asked_plan;
+    miss.exact_nonfinite = request_.asked_exact;
     miss.caches = stores_.disk->describe();
     miss.wanted = to_wanted(request_, fields_);
     miss.nearest = nearest_in(directories(stores_.settings), miss.wanted);

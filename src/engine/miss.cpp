@@ -18,10 +18,12 @@ std::string describe(const Miss& miss) {
         for (const auto& [field, wanted, nearest] : miss.nearest->differing)
             text += fmt::format("  {} is {}, wanted {}\n", field, nearest, wanted);
     }
-    text += fmt::format(
-        "To compile it, run this where there is a compiler, and bring the cache directory here:\n"
-        "  convt warmup \"{}\" --arch {}{}\n",
-        miss.layer, miss.arch, miss.plan.empty() ? "" : fmt::format(" --plan \"{}\"", miss.plan));
+    text += "To compile it, run this where there is a compiler, and bring the cache directory here:\n";
+    if (miss.plan.empty())
+        text += fmt::format("  convt warmup \"{}\" --arch {}{}\n", miss.layer, miss.arch,
+                            miss.exact_nonfinite ? " --exact-nonfinite" : "");
+    else  // the program warms default choices only
+        text += fmt::format("  Engine::compile with PrepareOptions::plan = \"{}\"\n", miss.plan);
     return text + miss.why_no_compiler;
 }
 

@@ -17,7 +17,8 @@ struct Nearest {
 struct Miss {
     std::string layer, arch;  // as they were asked for
     std::string plan;         // where it is not the default choice
-    std::string caches;       // that were asked
+    bool exact_nonfinite = false;
+    std::string caches;  // that were asked
     CacheWanted wanted;
     std::optional<Nearest> nearest;
     std::string why_no_compiler;

@@ -11,7 +11,8 @@ Request make_request(const Layer& layer, const Arch& arch, const PrepareOptions&
     request.layer.input = {};
     request.asked_layer = to_string(layer);
     request.asked_arch = to_string(arch);
-    if (!options.plan.empty() || options.exact_nonfinite) request.asked_plan = to_string(request.plan);
+    request.asked_plan = options.plan;
+    request.asked_exact = options.exact_nonfinite;
     return request;
 }
 

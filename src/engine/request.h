@@ -17,6 +17,7 @@ struct Request {
     std::string asked_layer;  // layer string with its sizes: they guide the plan
     std::string asked_arch;
     std::string asked_plan;  // "" for the default choice
+    bool asked_exact = false;
 };
 
 // Throws LayerError, UnsupportedError.

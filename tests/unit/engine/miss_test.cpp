@@ -29,8 +29,11 @@ TEST(Miss, SaysWhatIsWantedAndWhere) {
 TEST(Miss, SaysWhichCommandMendsIt) {
     Miss asked = miss();
     EXPECT_THAT(describe(asked), HasSubstr("\n  convt warmup \"n1 c4 o4 in8x8 k3x3 f32\" --arch sm_90\n"));
+    asked.exact_nonfinite = true;
+    EXPECT_THAT(describe(asked), HasSubstr(" --arch sm_90 --exact-nonfinite\n"));
     asked.plan = "direct unroll=1";
-    EXPECT_THAT(describe(asked), HasSubstr(" --arch sm_90 --plan \"direct unroll=1\"\n"));
+    EXPECT_THAT(describe(asked), Not(HasSubstr("convt warmup"))) << "it has no option for a plan";
+    EXPECT_THAT(describe(asked), HasSubstr("PrepareOptions::plan = \"direct unroll=1\"\n"));
 }
 
 TEST(Miss, SaysInWhatTheNearestEntryDiffers) {
