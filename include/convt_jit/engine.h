@@ -1,6 +1,7 @@
 // Engine: from a layer to a kernel. Thread-safe; several may live in one process and share a disk cache.
 #pragma once
 
+#include "convt_jit/cache.h"
 #include "convt_jit/device.h"
 #include "convt_jit/export.h"
 #include "convt_jit/kernel.h"
@@ -59,6 +60,11 @@ public:
     /// Renders for an arch, compiles nothing.
     [[nodiscard]] static Rendered render(const Layer& layer, const std::string& arch,
                                          const PrepareOptions& options = {});
+
+    /// What a lookup for an arch asks the caches for, in a process that starts now: for Cache::explain. Needs no
+    /// device. Opens no compiler that a cache directory remembers; the producer stays empty where there is none.
+    [[nodiscard]] static CacheWanted wanted(const Layer& layer, const std::string& arch,
+                                            const PrepareOptions& options = {});
 
     /// Drops the kernels that this engine keeps in memory (those in use live on). After a device reset.
     void clear();

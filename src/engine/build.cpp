@@ -2,6 +2,7 @@
 
 #include "compile/nvrtc.h"
 #include "convt_jit/error.h"
+#include "engine/compiler.h"
 #include "layer/fingerprint.h"
 #include "log/log.h"
 #include "render/render.h"
@@ -28,17 +29,12 @@ private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-std::string producer() {
-    const NvrtcVersion& v = Nvrtc::instance().version();
-    return v.build.empty() ? fmt::format("nvrtc {}.{}", v.major, v.minor) : fmt::format("nvrtc {}", v.build);
-}
-
-KeyFields key_fields(const Source& source, const Arch& arch) {
+KeyFields key_fields(const Source& source, const Arch& arch, std::string producer) {
     KeyFields key;
     key.source_digest = digest(source.text);
     key.options = fmt::format("{}", fmt::join(compile_options(arch), " "));
     key.arch = to_string(arch);
-    key.producer = producer();
+    key.producer = std::move(producer);
     return key;
 }
 
@@ -86,11 +82,20 @@ std::unique_ptr<const driver::Module> load(const Entry& entry, const driver::Con
 
 }  // namespace
 
+CacheWanted wanted(const Request& request, const std::string& producer) {
+    KeyFields key = key_fields(render(request.layer, request.plan, request.arch), request.arch, producer);
+    return {{std::move(key.source_digest), std::move(key.options), std::move(key.arch), std::move(key.producer),
+             key.format},
+            fingerprint(request.layer),
+            to_string(request.plan),
+            version()};
+}
+
 std::shared_ptr<const Entry> find_or_compile(const Request& request, const Stores& stores, KernelInfo& info) {
     const Stopwatch rendering;
     const Source source = render(request.layer, request.plan, request.arch);
     info.render_ms = rendering.milliseconds();
-    KeyFields fields = key_fields(source, request.arch);
+    KeyFields fields = key_fields(source, request.arch, producer_of(Nvrtc::instance().version()));
     info.key = digest(fields);
 
     for (const auto& [store, origin] :

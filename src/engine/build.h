@@ -3,6 +3,7 @@
 
 #include "cache/memory_store.h"
 #include "cache/store.h"
+#include "convt_jit/cache.h"
 #include "convt_jit/engine.h"
 #include "engine/kernel_impl.h"
 
@@ -23,6 +24,9 @@ struct Stores {
     std::shared_ptr<MemoryStore> memory;
     std::shared_ptr<Store> disk;
 };
+
+// What a lookup for it asks the caches for. `producer`: that of the compiler, "" where it is not known.
+[[nodiscard]] CacheWanted wanted(const Request& request, const std::string& producer);
 
 // Machine code from a store or from the compiler; `info` gets origin, key and times.
 [[nodiscard]] std::shared_ptr<const Entry> find_or_compile(const Request& request, const Stores& stores,

@@ -5,6 +5,7 @@
 #include "cache/memory_store.h"
 #include "convt_jit/error.h"
 #include "engine/build.h"
+#include "engine/compiler.h"
 #include "layer/fingerprint.h"
 #include "log/log.h"
 #include "plan/plan.h"
@@ -122,6 +123,11 @@ Rendered Engine::render(const Layer& layer, const std::string& arch, const Prepa
     const Request request = make_request(layer, parse_arch(arch), options);
     const Source source = convt_jit::render(request.layer, request.plan, request.arch);
     return {to_string(request.plan), source.text, source.entry};
+}
+
+CacheWanted Engine::wanted(const Layer& layer, const std::string& arch, const PrepareOptions& options) {
+    validate(layer);
+    return convt_jit::wanted(make_request(layer, parse_arch(arch), options), wanted_producer(cache_settings()));
 }
 
 void Engine::clear() {
