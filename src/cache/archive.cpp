@@ -119,6 +119,11 @@ CacheTransfer export_archive(const Root& root, const std::string& file, const st
     const std::filesystem::path path(file);
     if (!path.has_filename()) throw CacheError(file, "it is no name of a file");
     std::error_code error;
+    // The archive takes the place of what has that name, and a device or a pipe is nothing to be replaced.
+    const auto there = std::filesystem::status(path, error);
+    if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
+        throw CacheError(file, "it is no regular file");
+    error.clear();
     const auto folder =
         open_at(AT_FDCWD, path.has_parent_path() ? path.parent_path().c_str() : ".", O_RDONLY | O_DIRECTORY, 0, error);
     if (error) refuse(file, error);

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -196,6 +197,9 @@ TEST_F(Archive, BadPathsAreErrorsAndLeaveNothing) {
     EXPECT_THROW(export_archive(root("from"), scratch / "no/such/x.tar", {}), CacheError);
     EXPECT_THROW(export_archive(root("from"), scratch / "from/", {}), CacheError);
     EXPECT_THROW(export_archive(root("from"), "", {}), CacheError);
+    ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);
+    EXPECT_THROW(export_archive(root("from"), scratch / "pipe", {}), CacheError);
+    EXPECT_TRUE(fs::is_fifo(scratch / "pipe")) << "what is no file is not replaced";
     EXPECT_THROW(import_archive(root("to"), check_archive(scratch / "nothing.tar")), CacheError);
     EXPECT_THROW(import_archive(root("to"), check_archive(scratch / "from")), CacheError);
     fs::create_directory(scratch / "taken.tar");
