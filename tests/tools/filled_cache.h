@@ -53,8 +53,8 @@ protected:
         EXPECT_EQ(outcome.out, "");
     }
 
-    static constexpr const char* kFirst = "c2 o2 k3 relu";
-    static constexpr const char* kSecond = "c2 o3 k3x3";
+    static constexpr const char* kFirst = "c2 o2 k3 f32 relu";
+    static constexpr const char* kSecond = "c2 o3 k3x3 f32";
     static inline std::filesystem::path filled_;
     static inline KernelInfo first_, second_;
 };

@@ -1,6 +1,7 @@
 #include "cache/cache.h"
 
 #include "cache/care.h"
+#include "cache/explain.h"
 #include "cache/listing.h"
 #include "cache/place.h"
 #include "cache/transfer.h"
@@ -49,7 +50,8 @@ struct Transfer {
 };
 
 void add_archs(CLI::App& command, std::vector<std::string>& archs, const char* description) {
-    command.add_option("--arch", archs, description)->type_name("A,B");
+    // What follows the one value is no arch: it may be the file.
+    command.add_option("--arch", archs, description)->type_name("A,B")->allow_extra_args(false);
 }
 
 }  // namespace
@@ -61,15 +63,14 @@ void add_cache(CLI::App& app, int& status) {
     Command<Nothing>{"ls", "List the entries, most recently used first", [](CLI::App&, Nothing&) {},
                      [](const Place& place, const Nothing&) { return ls(place); }}
         .add_to(*cache, status);
-    Command<ShowOptions>{"show", "Tell all about one entry",
-                         [](CLI::App& command, ShowOptions& o) {
-                             command.add_option("KEY", o.key, "its key, or what alone begins so")->required();
-                             command
-                                 .add_option("--cubin", o.cubin,
-                                             "write its machine code there, for cuobjdump (-: standard output)")
-                                 ->type_name("FILE");
-                         },
-                         show}
+    Command<ShowOptions>{
+        "show", "Tell all about one entry",
+        [](CLI::App& command, ShowOptions& o) {
+            command.add_option("KEY", o.key, "its key, or what alone begins so")->required();
+            command.add_option("--cubin", o.cubin, "write its machine code there, for cuobjdump (-: standard output)")
+                ->type_name("FILE");
+        },
+        show}
         .add_to(*cache, status);
     Command<Nothing>{"stat", "Count entries, bytes and users", [](CLI::App&, Nothing&) {},
                      [](const Place& place, const Nothing&) { return stat(place); }}
@@ -91,14 +92,14 @@ void add_cache(CLI::App& app, int& status) {
                          },
                          trim}
         .add_to(*cache, status);
-    Command<PruneOptions>{"prune", "Remove entries by arch, by age, or those that are both",
-                          [](CLI::App& command, PruneOptions& o) {
-                              add_archs(command, o.archs, "those of these archs");
-                              command.add_option("--older-than", o.older_than, "those not used for so long (30d, 12h)")
-                                  ->type_name("AGE");
-                              command.add_flag("--dry-run", o.dry_run, "remove nothing, tell what would go");
-                          },
-                          prune}
+    Command<PruneOptions>{
+        "prune", "Remove entries by arch, by age, or those that are both",
+        [](CLI::App& command, PruneOptions& o) {
+            add_archs(command, o.archs, "those of these archs");
+            command.add_option("--older-than", o.older_than, "those not used for so long (30d, 12h)")->type_name("AGE");
+            command.add_flag("--dry-run", o.dry_run, "remove nothing, tell what would go");
+        },
+        prune}
         .add_to(*cache, status);
     Command<Transfer>{"export", "Write the entries to one file, a plain tar",
                       [](CLI::App& command, Transfer& o) {
@@ -107,11 +108,20 @@ void add_cache(CLI::App& app, int& status) {
                       },
                       [](const Place& place, const Transfer& o) { return export_to(place, o.file, o.archs); }}
         .add_to(*cache, status);
-    Command<Transfer>{"import", "Take in the entries of an exported file, all or none",
-                      [](CLI::App& command, Transfer& o) {
-                          command.add_option("FILE", o.file, "the file to read")->required();
-                      },
-                      [](const Place& place, const Transfer& o) { return import_from(place, o.file); }}
+    Command<Transfer>{
+        "import", "Take in the entries of an exported file, all or none",
+        [](CLI::App& command, Transfer& o) { command.add_option("FILE", o.file, "the file to read")->required(); },
+        [](const Place& place, const Transfer& o) { return import_from(place, o.file); }}
+        .add_to(*cache, status);
+    Command<ExplainOptions>{"explain", "Tell what a layer's key is made of, and why a lookup misses (exit code 1)",
+                            [](CLI::App& command, ExplainOptions& o) {
+                                command.add_option("LAYER", o.layer, "a layer string, one quoted argument")->required();
+                                command.add_option("--arch", o.arch, "for which arch")->required()->type_name("A");
+                                command.add_option("--plan", o.plan, "a plan instead of the default choice");
+                                command.add_flag("--exact-nonfinite", o.exact_nonfinite,
+                                                 "as it is prepared with that option");
+                            },
+                            explain}
         .add_to(*cache, status);
 }
 

@@ -26,7 +26,7 @@ CacheWanted wanted(const ExplainOptions& options) {
     return Engine::wanted(layer, archs.front(), prepare);
 }
 
-nlohmann::json to_json_object(const CacheWanted& wanted, const Lookup& lookup) {
+nlohmann::json answer(const CacheWanted& wanted, const Lookup& lookup) {
     const CacheExplanation& e = lookup.explanation;
     const auto entry = [](const std::optional<CacheEntry>& found) {
         return found ? to_json_object(*found) : nlohmann::json();
@@ -53,8 +53,9 @@ nlohmann::json to_json_object(const CacheWanted& wanted, const Lookup& lookup) {
 
 void tell(const CacheWanted& wanted, const Lookup& lookup) {
     const CacheExplanation& e = lookup.explanation;
-    const std::string producer =
-        wanted.fields.producer.empty() ? "not known here; the newest that filled the cache serves" : wanted.fields.producer;
+    const std::string producer = wanted.fields.producer.empty()
+                                     ? "not known here; the newest that filled the cache serves"
+                                     : wanted.fields.producer;
     fmt::print("wanted\n  layer      {}\n  plan       {}\n", wanted.layer, wanted.plan);
     fmt::print("  source     {}\n  options    {}\n  arch       {}\n  producer   {}\n  format     {}\n",
                wanted.fields.source, wanted.fields.options, wanted.fields.arch, producer, wanted.fields.format);
@@ -78,15 +79,16 @@ void tell(const CacheWanted& wanted, const Lookup& lookup) {
 }  // namespace
 
 int explain(const Place& place, const ExplainOptions& options) {
+    place.settle();
+    const auto directories = cache_directories();
+    // One of several may be missing while another holds what is wanted.
+    if (directories.size() <= 1) (void)place.existing();
     const CacheWanted want = wanted(options);
-    const auto directories = directories_to_ask(place.directory);
-    // One that was not named may be missing while another holds what is wanted.
-    if (place.directory || directories.size() <= 1) (void)place.existing();
     const Lookup lookup = look_up(directories, want);
     if (lookup.explanation.key.empty() && lookup.passed_over.size() == directories.size())
         throw Error(fmt::format("no cache directory can be asked: {}", lookup.passed_over.front()));
     if (place.json)
-        print(to_json_object(want, lookup));
+        print(answer(want, lookup));
     else
         tell(want, lookup);
     return lookup.explanation.hit ? 0 : 1;

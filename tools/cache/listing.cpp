@@ -115,8 +115,8 @@ int stat(const Place& place) {
                {"newest_use", s.newest_use}});
         return 0;
     }
-    fmt::print("directory    {}\nentries      {}, {} of them in use by {} live process{}\n", cache.directory(), s.entries,
-               s.in_use, s.processes, s.processes == 1 ? "" : "es");
+    fmt::print("directory    {}\nentries      {}, {} of them in use by {} live process{}\n", cache.directory(),
+               s.entries, s.in_use, s.processes, s.processes == 1 ? "" : "es");
     fmt::print("size         {}, cap {}\n", format_bytes(s.bytes),
                s.max_bytes == 0 ? "none" : format_bytes(s.max_bytes));
     for (const auto& a : s.archs)

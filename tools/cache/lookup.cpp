@@ -4,10 +4,6 @@
 
 namespace convt_jit::tools {
 
-std::vector<std::string> directories_to_ask(const std::optional<std::string>& named) {
-    return named ? std::vector<std::string>{*named} : cache_directories();
-}
-
 Lookup look_up(const std::vector<std::string>& directories, const CacheWanted& wanted) {
     Lookup best;
     for (const std::string& directory : directories) {
@@ -18,9 +14,9 @@ Lookup look_up(const std::vector<std::string>& directories, const CacheWanted& w
         }
         try {
             CacheExplanation explanation = cache.explain(wanted);
-            const bool nearer = explanation.nearest &&
-                                (!best.explanation.nearest ||
-                                 explanation.differing.size() < best.explanation.differing.size());
+            const bool nearer =
+                explanation.nearest &&
+                (!best.explanation.nearest || explanation.differing.size() < best.explanation.differing.size());
             if (!explanation.hit && !nearer && !best.explanation.key.empty()) continue;
             const bool found = explanation.hit || explanation.nearest;
             best.explanation = std::move(explanation);

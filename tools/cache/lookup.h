@@ -3,7 +3,6 @@
 
 #include "convt_jit/cache.h"
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,9 +13,6 @@ struct Lookup {
     CacheExplanation explanation;
     std::vector<std::string> passed_over;  // directories that could not be asked, each with the reason
 };
-
-// --cache DIR stands alone; else the user's directory and those of $CONVT_JIT_CACHE_PATH.
-[[nodiscard]] std::vector<std::string> directories_to_ask(const std::optional<std::string>& named);
 
 // The first hit, else the nearest of all entries.
 [[nodiscard]] Lookup look_up(const std::vector<std::string>& directories, const CacheWanted& wanted);

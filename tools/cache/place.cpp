@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 namespace convt_jit::tools {
@@ -16,8 +17,15 @@ void Place::add_to(CLI::App& command) {
     command.add_flag("--json", json, "print JSON");
 }
 
+void Place::settle() const {
+    if (!directory) return;
+    if (directory->empty()) throw UsageError("--cache: it is empty; allowed: a directory");
+    ::setenv("CONVT_JIT_CACHE_DIR", std::filesystem::absolute(*directory).c_str(), 1);
+    ::unsetenv("CONVT_JIT_CACHE_PATH");
+}
+
 Cache Place::any() const {
-    if (directory && directory->empty()) throw UsageError("--cache: it is empty; allowed: a directory");
+    settle();
     Cache cache(directory);
     std::error_code error;
     const auto status = std::filesystem::status(cache.directory(), error);

@@ -16,8 +16,11 @@ struct Place {
     bool json = false;
 
     void add_to(CLI::App& command);
-    // Throws UsageError where there is no such directory: an empty answer would look like an empty cache, and the
-    // likely reason is a mistyped path.
+    // A directory that was named stands alone: from here on this process and those that it starts see an environment
+    // with that one as the user's and no others to read from. Throws UsageError for what can be no directory.
+    void settle() const;
+    // Settles it. Throws UsageError where there is no such directory: an empty answer would look like an empty cache,
+    // and the likely reason is a mistyped path.
     [[nodiscard]] Cache existing() const;
     // The same, but it may still have to be made.
     [[nodiscard]] Cache any() const;
