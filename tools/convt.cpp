@@ -5,6 +5,8 @@
 #include "convt_jit/convt_jit.h"
 #include "run/run.h"
 #include "subject/usage_error.h"
+#include "warmup/warmup.h"
+#include "warmup/worker.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -29,6 +31,8 @@ int main(int argc, char** argv) {
     convt_jit::tools::add_run(app, status);
     convt_jit::tools::add_bench(app, status);
     convt_jit::tools::add_cache(app, status);
+    convt_jit::tools::add_warmup(app, status);
+    convt_jit::tools::add_worker(app, status);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
