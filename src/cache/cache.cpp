@@ -207,7 +207,9 @@ CacheTransfer Cache::export_to(const std::string& file, const std::vector<std::s
 }
 
 CacheTransfer Cache::import_from(const std::string& file) const {
-    return import_archive(open_trusted(directory_, true), file);
+    // Checked before the directory is made: a bad file leaves nothing behind.
+    const CheckedArchive archive = check_archive(file);
+    return import_archive(open_trusted(directory_, true), archive);
 }
 
 CacheExplanation Cache::explain(const CacheWanted& wanted) const {
