@@ -2,8 +2,12 @@
 
 #include "autotune/autotune.h"
 #include "bench/bench.h"
+#include "cache/cache.h"
 #include "convt_jit/convt_jit.h"
 #include "run/run.h"
+#include "subject/usage_error.h"
+#include "warmup/warmup.h"
+#include "warmup/worker.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -28,10 +32,16 @@ int main(int argc, char** argv) {
     convt_jit::tools::add_run(app, status);
     convt_jit::tools::add_bench(app, status);
     convt_jit::tools::add_autotune(app, status);
+    convt_jit::tools::add_cache(app, status);
+    convt_jit::tools::add_warmup(app, status);
+    convt_jit::tools::add_worker(app, status);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : kBadUsage;
+    } catch (const convt_jit::tools::UsageError& error) {
+        fmt::print(stderr, "convt: {}\n", error.what());
+        return kBadUsage;
     } catch (const convt_jit::LayerError& error) {
         fmt::print(stderr, "convt: {}\n", error.what());
         return kBadUsage;

@@ -75,4 +75,11 @@ std::vector<Plan> candidates(const Layer& layer, const Arch& arch, std::size_t m
     return plans;
 }
 
+Plan generic_plan(const Plan& plan, const Layer& layer, const Arch& arch) {
+    if (std::holds_alternative<ReferenceTile>(plan.tile)) return plan;
+    const DirectTile tile = DirectTile::generic();
+    return tile.unsupported(layer, arch, plan.exact_nonfinite).empty() ? Plan{tile, plan.index64, plan.exact_nonfinite}
+                                                                       : plan;
+}
+
 }  // namespace convt_jit

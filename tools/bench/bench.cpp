@@ -161,10 +161,6 @@ private:
     Buffer x_, w_, bias_, residual_, scale_, shift_, y_;
 };
 
-DType dtype_named(const std::string& name) {
-    return name == "f16" ? DType::f16 : name == "bf16" ? DType::bf16 : DType::f32;
-}
-
 std::vector<NamedLayer> chosen_layers(const Options& options) {
     std::vector<NamedLayer> layers = options.layers.layers();
     std::erase_if(layers, [&](const NamedLayer& named) {
@@ -173,11 +169,7 @@ std::vector<NamedLayer> chosen_layers(const Options& options) {
     });
     if (layers.empty()) throw LayerError("--filter", options.filter, "a part of the name or string of some layer");
     if (!options.dtype.empty())
-        for (NamedLayer& named : layers) {
-            named.layer.dtype = dtype_named(options.dtype);
-            named.layer.precision = options.dtype == "tf32" ? Precision::tf32 : Precision::ieee;
-            validate(named.layer);
-        }
+        for (NamedLayer& named : layers) set_dtype(named.layer, options.dtype);
     return layers;
 }
 
