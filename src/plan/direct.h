@@ -55,7 +55,9 @@ struct DirectTile {
     // The least code: for every layer, compiled in the least time.
     [[nodiscard]] static DirectTile generic();
     [[nodiscard]] std::string unsupported(const Layer& layer, const Arch& arch, bool exact_nonfinite) const;
-    [[nodiscard]] int threads(const Layer&) const { return position_threads() * row_phases * column_phases * channel_vectors; }
+    [[nodiscard]] int threads(const Layer&) const {
+        return position_threads() * row_phases * column_phases * channel_vectors;
+    }
     [[nodiscard]] std::size_t shared_bytes(const Layer& layer) const;
     [[nodiscard]] Grid grid(const Layer& layer, const Shape& shape) const;
     friend bool operator==(const DirectTile&, const DirectTile&) = default;

@@ -40,10 +40,15 @@ public:
     // With what follows from the rest: the width of stores, and partial sums where a sum is long, of as many chunks as
     // keep one short.
     [[nodiscard]] UnrolledTile finished(UnrolledTile tile) const {
-        const std::int64_t of_chunk = std::max<std::int64_t>(1, products_of_channel_ * tile.chunk / tile.reduction_threads);
+        const std::int64_t of_chunk =
+            std::max<std::int64_t>(1, products_of_channel_ * tile.chunk / tile.reduction_threads);
         const bool long_sum = longest_sum_ / tile.reduction_threads > kLongSum;
         tile.store_width = work_.store_width;
         tile.join = long_sum ? static_cast<int>(std::max<std::int64_t>(1, kLongSum / 2 / of_chunk)) : 0;
+        // The compiler is told what will fit, or it would take registers that cost blocks. `min_blocks` is how many
+        // more than the model believes in, until here.
+        UnrolledResources resources;
+        if (unrolled_resources(layer_, tile, resources).empty()) tile.min_blocks = unrolled_resident(resources, arch_);
         return tile;
     }
 
@@ -79,7 +84,8 @@ public:
         };
         // Twice the size of the image is the most that a tile may cover.
         const std::int64_t vector = 16 / layer.element_bytes, height = work.positions[0], width = work.positions[1];
-        add(with(smaller({32, 64, 128, 256}, std::max<std::int64_t>(2 * width - 1, 32)), ceil_div(width, vector) * vector, 512),
+        add(with(smaller({32, 64, 128, 256}, std::max<std::int64_t>(2 * width - 1, 32)),
+                 ceil_div(width, vector) * vector, 512),
             [](UnrolledTile& t, int n) { t.positions[1] = n; });
         add(smaller({1, 2, 4, 8, 16}, std::max<std::int64_t>(2 * height - 1, 1)),
             [](UnrolledTile& t, int n) { t.positions[0] = n; });
@@ -206,10 +212,10 @@ std::size_t UnrolledTile::shared_bytes(const Layer& layer) const {
 Grid UnrolledTile::grid(const Layer& layer, const Shape& shape) const {
     const auto out = sizes_3d(output_size(layer, shape.input));
     const auto axes = axes_3d(layer);
-    const std::int64_t tiles = ceil_div(ceil_div(out[1], axes[1].stride), positions[0]) *
-                               ceil_div(ceil_div(out[2], axes[2].stride), positions[1]);
-    return Grid::clipped(shape.batch * out[0] * tiles * layer.groups *
-                         ceil_div(layer.out_channels_per_group(), block_channels));
+    const std::int64_t tiles_h = ceil_div(ceil_div(out[1], axes[1].stride), positions[0]);
+    const std::int64_t tiles_w = ceil_div(ceil_div(out[2], axes[2].stride), positions[1]);
+    return Grid::clipped(tiles_w * layer.groups * ceil_div(layer.out_channels_per_group(), block_channels),
+                         tiles_h * out[0], shape.batch);
 }
 
 }  // namespace convt_jit

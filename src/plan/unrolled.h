@@ -33,11 +33,11 @@ struct UnrolledTile {
     int chunk = 4;              // input channels that are staged at a time
     int stages = 2;             // chunks in shared memory
     int row_phases = kTogether;
-    int unroll = 1;              // of the loop over the channels of a chunk
-    int join = 0;                // chunks that are added up before they join the total; 0: one running sum
-    int min_blocks = 1;          // that the compiler is to leave registers for on a multiprocessor
-    int store_width = 4;         // elements that one access writes, where a launch's pointers and rows allow it; else one
-    bool slabs = true;           // rows are put together in shared memory before they are stored
+    int unroll = 1;       // of the loop over the channels of a chunk
+    int join = 0;         // chunks that are added up before they join the total; 0: one running sum
+    int min_blocks = 1;   // that the compiler is to leave registers for on a multiprocessor
+    int store_width = 4;  // elements that one access writes, where a launch's pointers and rows allow it; else one
+    bool slabs = true;    // rows are put together in shared memory before they are stored
     bool channels_first = true;  // blocks that read the same input run side by side
 
     template <class Tile, class Visit>

@@ -10,13 +10,13 @@ namespace {
 
 // A multiprocessor of a data-centre GPU, per clock cycle.
 constexpr double kProcessors = 132;
-constexpr double kIssue = 4;            // instructions of a warp
-constexpr double kSharedBytes = 128;    // from shared memory
-constexpr double kGlobalBytes = 13.4;   // to and from DRAM, its share
-constexpr double kCacheBytes = 24;      // from the L2, its share
-constexpr double kLoadLatency = 900;    // cycles between the start of a load and its bytes
-constexpr double kBarrier = 60;         // cycles of a chunk that no product fills
-constexpr double kUnknown = 1 << 9;     // positions along an axis whose size is not known
+constexpr double kIssue = 4;           // instructions of a warp
+constexpr double kSharedBytes = 128;   // from shared memory
+constexpr double kGlobalBytes = 13.4;  // to and from DRAM, its share
+constexpr double kCacheBytes = 24;     // from the L2, its share
+constexpr double kLoadLatency = 900;   // cycles between the start of a load and its bytes
+constexpr double kBarrier = 60;        // cycles of a chunk that no product fills
+constexpr double kUnknown = 1 << 9;    // positions along an axis whose size is not known
 
 }  // namespace
 
@@ -50,8 +50,8 @@ double unrolled_cycles(const UnrolledLayer& layer, const UnrolledWork& work, con
     const double tiles_w = std::ceil(static_cast<double>(work.positions[1]) / t.positions[1]);
     const double blocks = static_cast<double>(work.samples) * tiles_h * tiles_w * channel_blocks * work.groups;
     // Not every tile is full of positions that exist, nor every block of channels.
-    const double full = static_cast<double>(work.positions[0]) / (tiles_h * t.positions[0]) * static_cast<double>(work.positions[1]) /
-                        (tiles_w * t.positions[1]);
+    const double full = static_cast<double>(work.positions[0]) / (tiles_h * t.positions[0]) *
+                        static_cast<double>(work.positions[1]) / (tiles_w * t.positions[1]);
     const double channels_full = static_cast<double>(layer.out_per_group) / (channel_blocks * t.block_channels);
 
     const double warps = std::ceil(r.threads / 32.0);
@@ -63,20 +63,23 @@ double unrolled_cycles(const UnrolledLayer& layer, const UnrolledWork& work, con
     // Of one warp and one plane, on average over the row phases.
     const double phase_share = t.row_phases == UnrolledTile::kSideBySide ? 1.0 / v.used : 1.0;
     const double products = static_cast<double>(v.taps) * h.taps * t.channels * t.rows * t.columns * phase_share;
-    const double window_reads = static_cast<double>(r.window_height) * std::ceil((r.window_width + 3) / vector_reads) * phase_passes;
+    const double window_reads =
+        static_cast<double>(r.window_height) * std::ceil((r.window_width + 3) / vector_reads) * phase_passes;
     const double weight_reads = static_cast<double>(v.taps) * h.taps * t.channels * phase_share / 4;
     // Neighbours that read 16 bytes from every second 16 bytes, or more rarely, meet in the banks.
     const double conflicts = std::max(1.0, t.columns * element / 16);
     const double convert = element == 2 ? static_cast<double>(r.window_height) * r.window_width * phase_passes : 0;
     const double work_issue = (products + window_reads + weight_reads + convert + 6) * planes / shares * vectors;
-    const double work_shared = (window_reads * 4 * element / 4 * conflicts + weight_reads * 1.5) * planes / shares * vectors;
+    const double work_shared =
+        (window_reads * 4 * element / 4 * conflicts + weight_reads * 1.5) * planes / shares * vectors;
 
     // Staging, of the whole block: one instruction each for address, bounds and copy.
     const double input_bytes = planes * r.tile_height * r.tile_width * element;
     const double weights = planes * v.taps * h.taps * t.block_channels;
     const double stage_issue = (input_bytes / 16 * 5 + weights * 7) / 32;
     // Stores, of the whole block.
-    const double outputs = static_cast<double>(t.positions[0]) * t.positions[1] * v.stride * h.stride * t.block_channels;
+    const double outputs =
+        static_cast<double>(t.positions[0]) * t.positions[1] * v.stride * h.stride * t.block_channels;
     const double store_width = t.store_width;
     const double store_issue = outputs / 32 * (2.5 + 8 / store_width + (t.slabs ? 1 : 0));
     const double store_shared = t.slabs ? outputs * 8 / kSharedBytes : 0;
@@ -88,24 +91,24 @@ double unrolled_cycles(const UnrolledLayer& layer, const UnrolledWork& work, con
     const double shared = warps * work_shared + store_shared + input_bytes / kSharedBytes;
     const double cache = (input_bytes + weights * element) / kCacheBytes;
     // Input tiles overlap, and are read again for other channels, but from the L2.
-    const double fresh = static_cast<double>(t.positions[0]) * t.positions[1] * layer.in_per_group * element * full / channel_blocks;
+    const double fresh =
+        static_cast<double>(t.positions[0]) * t.positions[1] * layer.in_per_group * element * full / channel_blocks;
     const double global = (fresh + store_bytes) / kGlobalBytes;
     const double busiest = std::max({issue, shared, cache + global * 0.5, global});
     const double others = issue + shared + cache + global - busiest;
 
-    const double registers = std::min(255.0, std::ceil(static_cast<double>(r.registers + 8) / 8.0) * 8);
-    const double resident = std::max(
-        1.0, std::floor(std::min({static_cast<double>(shared_of_multiprocessor(arch)) / static_cast<double>(r.shared_bytes + 1024),
-                                  65536.0 / (registers * warps * 32), 2048.0 / (warps * 32), 32.0})));
+    const double resident = unrolled_resident(r, arch);
     // One block after the other: the first chunk's latency, and what its few warps cannot hide.
     const double alone = kLoadLatency * (r.resident ? 1.5 : 2) + r.chunks * kBarrier +
                          (work_issue + (stage_issue + store_issue) / warps) * std::max(2.0, warps / kIssue) +
                          store_bytes / kGlobalBytes * 0.3;
     const double per_processor = blocks / kProcessors;
-    const double throughput = std::max(per_processor, std::min(std::ceil(per_processor), 1.0)) * (busiest + 0.12 * others);
+    const double throughput =
+        std::max(per_processor, std::min(std::ceil(per_processor), 1.0)) * (busiest + 0.12 * others);
     const double rounds = std::max(1.0, per_processor / resident);
     const double waves = rounds < 8 ? std::ceil(rounds - 0.05) : rounds;
-    return std::max(throughput * (waves / rounds * 0.5 + 0.5), waves * alone) + 0.1 * std::min(throughput, waves * alone);
+    return std::max(throughput * (waves / rounds * 0.5 + 0.5), waves * alone) +
+           0.1 * std::min(throughput, waves * alone);
 }
 
 }  // namespace convt_jit

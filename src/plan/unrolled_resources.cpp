@@ -54,15 +54,17 @@ UnrolledLayer UnrolledLayer::make(const Layer& layer) {
     }
     for (const std::size_t a : {1, 2})
         if (!UnrolledAxis::fits(axes[a])) {
-            result.refusal = fmt::format("unrolled serves kernels and strides up to {} and halos up to {} along height and width",
-                                         UnrolledAxis::kMost, kMostOffset);
+            result.refusal =
+                fmt::format("unrolled serves kernels and strides up to {} and halos up to {} along height and width",
+                            UnrolledAxis::kMost, kMostOffset);
             return result;
         }
     constexpr std::int64_t kMostDepthTaps = 4096, kMostChannels = 1 << 20;
     const std::int64_t depth_step = axes[0].stride / std::gcd(axes[0].stride, axes[0].dilation);
     const std::int64_t depth_taps = ceil_div(axes[0].kernel, depth_step);
     if (depth_taps > kMostDepthTaps || layer.in_channels > kMostChannels || layer.out_channels > kMostChannels) {
-        result.refusal = fmt::format("unrolled serves up to {} depth taps and {} channels", kMostDepthTaps, kMostChannels);
+        result.refusal =
+            fmt::format("unrolled serves up to {} depth taps and {} channels", kMostDepthTaps, kMostChannels);
         return result;
     }
     result.vertical = UnrolledAxis::make(axes[1]);
@@ -77,9 +79,9 @@ UnrolledLayer UnrolledLayer::make(const Layer& layer) {
 std::string unrolled_resources(const UnrolledLayer& layer, const UnrolledTile& t, UnrolledResources& r) {
     const UnrolledAxis &v = layer.vertical, &h = layer.horizontal;
     const int vector = 16 / layer.element_bytes;
-    for (const int n : {t.positions[0], t.positions[1], t.rows, t.columns, t.channels, t.channel_threads,
-                        t.block_channels, t.reduction_threads, t.chunk, t.stages, t.unroll, t.min_blocks,
-                        t.store_width})
+    for (const int n :
+         {t.positions[0], t.positions[1], t.rows, t.columns, t.channels, t.channel_threads, t.block_channels,
+          t.reduction_threads, t.chunk, t.stages, t.unroll, t.min_blocks, t.store_width})
         if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);
     if (t.join < 0 || t.join > 4096) return fmt::format("join is {}, allowed: 0 to 4096", t.join);
     if (t.row_phases > UnrolledTile::kSideBySide) return fmt::format("row_phases is {}, allowed: 0 to 2", t.row_phases);
@@ -90,8 +92,8 @@ std::string unrolled_resources(const UnrolledLayer& layer, const UnrolledTile& t
         return whole % part == 0 ? std::string() : fmt::format("{} {} does not divide by {}", what, whole, part);
     };
     for (const std::string& why :
-         {divides(t.positions[0], t.rows, "positions (height)"), divides(t.positions[1], t.columns, "positions (width)"),
-          divides(t.positions[1], vector, "positions (width)"),
+         {divides(t.positions[0], t.rows, "positions (height)"),
+          divides(t.positions[1], t.columns, "positions (width)"), divides(t.positions[1], vector, "positions (width)"),
           divides(t.block_channels, t.channels * t.channel_threads, "block_channels"),
           divides(t.chunk, t.reduction_threads, "chunk")})
         if (!why.empty()) return why;
@@ -104,7 +106,6 @@ std::string unrolled_resources(const UnrolledLayer& layer, const UnrolledTile& t
     r.threads = static_cast<int>(threads);
     if (t.slabs && places % 32 != 0)
         return fmt::format("{} threads that differ in position only are no whole warps, which slabs need", places);
-    if (h.used * t.columns > 32 || v.used * t.rows > 32) return "a thread has more than 32 phases and positions along an axis";
 
     r.turns = t.block_channels / (t.channels * t.channel_threads);
     const int depth_chunks = (layer.in_per_group + t.chunk - 1) / t.chunk;
@@ -134,18 +135,30 @@ std::string unrolled_resources(const UnrolledLayer& layer, const UnrolledTile& t
     r.window_height = window_height;
     r.window_width = t.columns + h.high - h.low;
     r.sums = std::int64_t{1} * row_sets * h.used * t.channels * t.rows * t.columns;
-    r.products = std::int64_t{1} * v.taps * h.taps * t.channels * t.rows * t.columns * std::min(t.unroll, t.chunk / t.reduction_threads);
-    if (r.products > kMostProducts) return fmt::format("{} products are unrolled, allowed: {}", r.products, kMostProducts);
-    // The window of one row at a time may be all that lives; sums, addresses and weights do.
-    r.registers = r.sums * (t.join > 0 ? 2 : 1) + std::min(r.window_height, 3) * r.window_width + 40;
+    r.products = std::int64_t{1} * v.taps * h.taps * t.channels * t.rows * t.columns *
+                 std::min(t.unroll, t.chunk / t.reduction_threads);
+    if (r.products > kMostProducts)
+        return fmt::format("{} products are unrolled, allowed: {}", r.products, kMostProducts);
+    // Few rows of the window live at a time; the rest is addresses, sizes and weights.
+    r.registers = r.sums * (t.join > 0 ? 2 : 1) + std::int64_t{std::min(r.window_height, 2)} * r.window_width + 44;
 
-    const std::int64_t input_stage = (std::int64_t{1} * t.chunk * r.tile_height * r.tile_width * layer.element_bytes + 15) / 16 * 16;
+    const std::int64_t input_stage =
+        (std::int64_t{1} * t.chunk * r.tile_height * r.tile_width * layer.element_bytes + 15) / 16 * 16;
     const int staged_vectors = r.resident ? t.block_channels / t.channels : t.channel_threads;
     const std::int64_t weight_stage = std::int64_t{4} * staged_vectors * t.chunk * pitch;
     const std::int64_t exchange = t.reduction_threads > 1 ? (threads * r.sums * 4 + 15) / 16 * 16 : 0;
     const std::int64_t slabs = t.slabs ? threads * t.columns * h.stride * 4 : 0;
     r.shared_bytes = std::max(stages * input_stage, exchange) + stages * weight_stage + slabs;
     return {};
+}
+
+int unrolled_resident(const UnrolledResources& r, const Arch& arch) {
+    const int warps = (r.threads + 31) / 32;
+    const std::int64_t registers = std::min<std::int64_t>(255, (r.registers + 7) / 8 * 8);
+    const std::int64_t shared = static_cast<std::int64_t>(shared_of_multiprocessor(arch)) / (r.shared_bytes + 1024);
+    const std::int64_t resident =
+        std::min({shared, 65536 / (registers * warps * 32), std::int64_t{2048 / (warps * 32)}, std::int64_t{32}});
+    return static_cast<int>(std::max<std::int64_t>(resident, 1));
 }
 
 std::string unrolled_shortage(const UnrolledResources& r, const Arch& arch) {

@@ -46,7 +46,7 @@ struct UnrolledResources {
     int tile_height = 0, tile_width = 0;  // of the staged input
     std::int64_t sums = 0;                // of one thread
     int window_height = 0, window_width = 0;
-    std::int64_t products = 0;  // unrolled, over all row phases that a block's code has
+    std::int64_t products = 0;   // unrolled, over all row phases that a block's code has
     std::int64_t registers = 0;  // an estimate
     std::int64_t shared_bytes = 0;
 };
@@ -54,6 +54,8 @@ struct UnrolledResources {
 // Empty where the tile's numbers fit each other; then `resources` is set.
 [[nodiscard]] std::string unrolled_resources(const UnrolledLayer& layer, const UnrolledTile& tile,
                                              UnrolledResources& resources);
+// Blocks that fit on a multiprocessor at a time.
+[[nodiscard]] int unrolled_resident(const UnrolledResources& resources, const Arch& arch);
 // Empty where the arch has what the tile needs.
 [[nodiscard]] std::string unrolled_shortage(const UnrolledResources& resources, const Arch& arch);
 

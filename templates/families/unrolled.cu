@@ -8,6 +8,7 @@
 // lengthen the loop over chunks.
 
 using index_t = plan::index_t;
+using count_t = decltype(sizeof(index_t) == 8 ? 0ull : 0u);
 
 // ---------------------------------------------------------------- constants of an axis: which taps feed which phase
 template <int V>
@@ -170,29 +171,61 @@ __device__ __forceinline__ void load_shared(float (&values)[V], const float* fro
 }
 
 // ---------------------------------------------------------------- loads
-// Copies WIDE elements at a time; WIDE divides the image's row, so a vector is inside the image or outside of it.
+// How a block's threads share the input tile of a chunk when WIDE elements are copied at a time. WIDE divides the
+// image's row, so a vector is inside the image or outside of it.
 template <int WIDE>
-__device__ __forceinline__ void stage_input(const Place& place, Element* staged, index_t d, int first, int channels) {
-    constexpr int VECTORS = TILE_W / WIDE, PIECES = TILE_H * VECTORS;
+struct Pieces {
+    static constexpr int VECTORS = TILE_W / WIDE, PLANE = TILE_H * VECTORS;
     // Threads side by side cover this many channels, and then step over channels without index arithmetic.
-    constexpr int BESIDE = gcd(plan::CHUNK, floor_power_of_two(THREADS / PIECES > 0 ? THREADS / PIECES : 1));
-    const Element* const from = place.x + (index_t(first) * place.depth + d) * place.plane;
-    for (int i = threadIdx.x; i < PIECES * BESIDE; i += THREADS) {
-        const int column = i % VECTORS * WIDE, row = i / VECTORS % TILE_H, c0 = i / PIECES;
-        const int h = place.q_h + Vertical::low() + row, w = place.q_w + FIRST_COLUMN + column;
+    static constexpr int BESIDE = gcd(plan::CHUNK, floor_power_of_two(THREADS / PLANE > 0 ? THREADS / PLANE : 1));
+    static constexpr int COUNT = PLANE * BESIDE, EACH = ceil_div(COUNT, THREADS);
+    static constexpr bool KEPT = WIDE == VECTOR && MOST_CHUNKS > 1 && EACH <= 4;
+
+    // Offset of a piece within a plane of the image; negative outside.
+    __device__ static __forceinline__ index_t pixel(const Place& place, int piece) {
+        const int h = place.q_h + Vertical::low() + piece / VECTORS % TILE_H;
+        const int w = place.q_w + FIRST_COLUMN + piece % VECTORS * WIDE;
         const bool inside = h >= 0 && h < place.height && w >= 0 && w < place.width;
-        const index_t pixel = inside ? index_t(h) * place.width + w : 0;
+        return inside ? index_t(h) * place.width + w : index_t(-1);
+    }
+};
+
+template <int WIDE>
+__device__ __forceinline__ void stage_piece(const Place& place, Element* staged, const Element* from, int piece,
+                                            index_t pixel, int channels) {
+    using P = Pieces<WIDE>;
+    const int c0 = piece / P::PLANE;
+    Element* const target =
+        staged + (c0 * TILE_H + piece / P::VECTORS % TILE_H) * TILE_W + piece % P::VECTORS * WIDE;
+    const bool inside = pixel >= 0;
+    const index_t channel_pitch = place.depth * place.plane;
+    const Element* const source = inside ? from + c0 * channel_pitch + pixel : place.x;
 #pragma unroll
-        for (int c = c0; c < plan::CHUNK; c += BESIDE) {
-            const bool exists = inside && (layer::IN_PER_GROUP % plan::CHUNK == 0 || c < channels);
-            const Element* const source = exists ? from + c * (place.depth * place.plane) + pixel : place.x;
-            Element* const target = staged + (c * TILE_H + row) * TILE_W + column;
-            if constexpr (WIDE * sizeof(Element) >= 4) {
-                copy_async<int(WIDE * sizeof(Element))>(target, source, exists);
-            } else {
-                *target = exists ? load_global(source) : from_float<Element>(0.0f);
-            }
-        }
+    for (int c = 0; c < plan::CHUNK; c += P::BESIDE) {
+        const bool exists = inside && (layer::IN_PER_GROUP % plan::CHUNK == 0 || c0 + c < channels);
+        const Element* const at = exists ? source + c * channel_pitch : place.x;
+        Element* const to = target + c * (TILE_H * TILE_W);
+        if constexpr (WIDE * sizeof(Element) >= 4)
+            copy_async<int(WIDE * sizeof(Element))>(to, at, exists);
+        else
+            *to = exists ? load_global(at) : from_float<Element>(0.0f);
+    }
+}
+
+template <int WIDE>
+__device__ __forceinline__ void stage_input(const Place& place, Element* staged, index_t d, int first, int channels,
+                                            const index_t (&kept)[4]) {
+    using P = Pieces<WIDE>;
+    const Element* const from = place.x + (index_t(first) * place.depth + d) * place.plane;
+    if constexpr (P::KEPT) {
+#pragma unroll
+        for (int k = 0; k < P::EACH; ++k)
+            if ((k + 1) * THREADS <= P::COUNT || int(threadIdx.x) + k * THREADS < P::COUNT)
+                stage_piece<WIDE>(place, staged, from, threadIdx.x + k * THREADS, kept[k], channels);
+    } else {
+#pragma unroll 1
+        for (int i = threadIdx.x; i < P::COUNT; i += THREADS)
+            stage_piece<WIDE>(place, staged, from, i, P::pixel(place, i), channels);
     }
 }
 
@@ -322,28 +355,45 @@ __device__ __forceinline__ void store_bias_rows(const ConvtArgs& args, const Pla
     });
 }
 
-// Which of a thread's positions are reached by taps inside the image: bit (phase rank * COUNT + position).
-template <class A, int S, int COUNT>
-__device__ __forceinline__ unsigned reached(int q, index_t size) {
-    unsigned bits = 0;
-    static_for<0, S>([&](auto r) {
-        if constexpr (A::used(r)) {
-            const bool inner = q + A::low(r) >= 0 && q + COUNT - 1 + A::high(r) < size;
+// Whether a tap of phase R reaches position q from inside the image. (No bit masks here: ptxas 13.0 makes wrong logic of
+// selects that are or-ed and compared with zero.)
+template <class A, int R>
+__device__ __forceinline__ bool reached(int q, index_t size) {
+    bool any = false;
+    static_for<0, A::taps(R)>([&](auto j) {
+        constexpr int OFFSET = A::offset(A::sorted(A::first(R) + j));
+        any = any | (count_t(index_t(q + OFFSET)) < count_t(size));  // a negative position is a very large one
+    });
+    return any;
+}
+
+// What no tap inside the image reaches is exactly zero, whatever weights the zeros beyond it met. RH: the row phase of
+// the sums where they have only one.
+template <int RH>
+__device__ __forceinline__ void forget_unreached(const Place& place, int q_h, int q_w,
+                                                 float (&sums)[ROW_SETS][COLUMN_SETS][CHANNELS][ROWS][COLUMNS]) {
+    static_for<0, SH>([&](auto rh) {
+        if constexpr (Vertical::used(rh) && (!SPLIT || int(rh) == RH)) {
+            constexpr int A = SPLIT ? 0 : Vertical::rank(rh);
+            bool rows[ROWS];
 #pragma unroll
-            for (int v = 0; v < COUNT; ++v) {
-                bool any = inner;
-                if (!inner)
-                    static_for<0, A::taps(r)>([&](auto j) {
-                        constexpr int K = A::sorted(A::first(decltype(r)::value) + j);
-                        any = any || (q + v + A::offset(K) >= 0 && q + v + A::offset(K) < size);
-                    });
-                bits |= unsigned(any) << (A::rank(r) * COUNT + v);
-            }
+            for (int r = 0; r < ROWS; ++r) rows[r] = reached<Vertical, int(rh)>(q_h + r, place.height);
+            static_for<0, SW>([&](auto rw) {
+                if constexpr (Horizontal::used(rw)) {
+#pragma unroll
+                    for (int w = 0; w < COLUMNS; ++w) {
+                        const bool column = reached<Horizontal, int(rw)>(q_w + w, place.width);
+#pragma unroll
+                        for (int r = 0; r < ROWS; ++r)
+#pragma unroll
+                            for (int o = 0; o < CHANNELS; ++o)
+                                if (!(rows[r] && column)) sums[A][Horizontal::rank(rw)][o][r][w] = EXACT_ZERO;
+                    }
+                }
+            });
         }
     });
-    return bits;
 }
-static_assert(COLUMN_SETS * COLUMNS <= 32 && Vertical::used() * ROWS <= 32, "reached() has 32 bits");
 
 // The runs of a warp's 32 threads, as they lie in its slab, leave as whole lines.
 template <int WIDE>
@@ -353,15 +403,30 @@ __device__ __forceinline__ void store_slab(const ConvtArgs& args, const Place& p
     const int first = (threadIdx.x - lane) % PLACES;  // the place of lane 0
     // The way out for odd rows is code that hardly ever runs: short rather than quick.
     constexpr int STEPS = WIDE == plan::STORE_WIDTH ? (RUN / WIDE <= 6 ? RUN / WIDE : 2) : 1;
+    constexpr bool ONE_ROW = THREADS_X % 32 == 0;  // the slab is one contiguous run
+    const index_t h = index_t(place.q_h + first / THREADS_X * ROWS + row_in_thread) * SH + rh;
+    const index_t w = index_t(place.q_w + first % THREADS_X * COLUMNS) * SW;
+    const long long start = channel_offset + h * place.out_width + w;
+    if (ONE_ROW && h >= place.out_height) return;
 #pragma unroll(STEPS > 0 ? STEPS : 1)
     for (int i = 0; i < SLAB; i += 32 * WIDE) {
         const int e = i + lane * WIDE;
         if (i + 32 * WIDE > SLAB && e >= SLAB) break;
-        const int at = first + e / RUN;
-        const index_t h = index_t(place.q_h + at / THREADS_X % THREADS_Y * ROWS + row_in_thread) * SH + rh;
-        const index_t w = index_t(place.q_w + at % THREADS_X * COLUMNS) * SW + e % RUN;
-        if (h < place.out_height && w < place.out_width)
-            store_finished<WIDE>(args, channel_offset + h * place.out_width + w, slab + e, channel);
+        if constexpr (ONE_ROW) {
+            if (w + e < place.out_width) store_finished<WIDE>(args, start + e, slab + e, channel);
+        } else if constexpr (32 % THREADS_X == 0) {  // whole rows
+            constexpr int ROW_RUN = THREADS_X * RUN;
+            const index_t down = index_t(e / ROW_RUN) * (ROWS * SH);
+            const int along = e % ROW_RUN;
+            if (h + down < place.out_height && w + along < place.out_width)
+                store_finished<WIDE>(args, start + down * place.out_width + along, slab + e, channel);
+        } else {
+            const int at = first + e / RUN;
+            const index_t row = index_t(place.q_h + at / THREADS_X * ROWS + row_in_thread) * SH + rh;
+            const index_t column = index_t(place.q_w + at % THREADS_X * COLUMNS) * SW + e % RUN;
+            if (row < place.out_height && column < place.out_width)
+                store_finished<WIDE>(args, channel_offset + row * place.out_width + column, slab + e, channel);
+        }
     }
 }
 
@@ -409,33 +474,39 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
 
     const auto input_stage = [&](int chunk) { return reinterpret_cast<Element*>(shared + chunk % STAGES * INPUT_STAGE); };
     const auto weight_stage = [&](int chunk) { return weight_ring + chunk % STAGES * (WEIGHT_STAGE / 4); };
+    index_t kept[4];  // this thread's pixels, the same in every chunk
+    if constexpr (Pieces<VECTOR>::KEPT) {
+#pragma unroll
+        for (int k = 0; k < Pieces<VECTOR>::EACH; ++k)
+            kept[k] = Pieces<VECTOR>::pixel(place, threadIdx.x + k * THREADS);
+    }
     const auto load_chunk = [&](int chunk) {
         const int tap = chunk / DEPTH_CHUNKS, first = chunk % DEPTH_CHUNKS * plan::CHUNK;
         const int channels = min(plan::CHUNK, layer::IN_PER_GROUP - first);
         const index_t d = place.first_d - tap * layer::OFFSET_STEP_D;
         if (load_width == VECTOR)
-            stage_input<VECTOR>(place, input_stage(chunk), d, first, channels);
+            stage_input<VECTOR>(place, input_stage(chunk), d, first, channels, kept);
         else if (VECTOR == 8 && load_width >= 2)
-            stage_input<VECTOR == 8 ? 2 : 1>(place, input_stage(chunk), d, first, channels);
+            stage_input<VECTOR == 8 ? 2 : 1>(place, input_stage(chunk), d, first, channels, kept);
         else
-            stage_input<1>(place, input_stage(chunk), d, first, channels);
+            stage_input<1>(place, input_stage(chunk), d, first, channels, kept);
         stage_weights(place, weight_stage(chunk), place.first_tap_d + tap * layer::TAP_STEP_D, first, channels, 0);
     };
 
     __syncthreads();  // the block before has left the shared memory
-#pragma unroll
-    for (int s = 0; s < STAGES; ++s)
-        if (RESIDENT || s < STAGES - 1) {
-            if (s < chunks) load_chunk(s);
-            copy_async_commit();
-        }
+#pragma unroll 1
+    for (int s = 0; s < (RESIDENT ? STAGES : STAGES - 1); ++s) {
+        if (s < chunks) load_chunk(s);
+        copy_async_commit();
+    }
     if (Vertical::used() < SH || chunks == 0)
         with_width(store_width, [&](auto wide) { store_bias_rows<wide>(args, place, chunks == 0); });
     if (chunks == 0) return;
 
     const int q_h = place.q_h + ty * ROWS, q_w = place.q_w + tx * COLUMNS;
-    const unsigned reached_h = reached<Vertical, SH, ROWS>(q_h, place.height);
-    const unsigned reached_w = reached<Horizontal, SW, COLUMNS>(q_w, place.width);
+    // Whether every tap of this thread reads inside the image.
+    const bool inner = q_h + Vertical::low() >= 0 && q_h + ROWS - 1 + Vertical::high() < place.height &&
+                       q_w + Horizontal::low() >= 0 && q_w + COLUMNS - 1 + Horizontal::high() < place.width;
 
 #pragma unroll 1
     for (int turn = 0; turn < TURNS; ++turn) {
@@ -524,6 +595,7 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
                 // For every channel, row phase and row of positions one run of COLUMNS*SW outputs.
                 with_row_phase([&](auto phase) {
                     [[maybe_unused]] constexpr int PHASE = phase;
+                    if (!inner) forget_unreached<PHASE>(place, q_h, q_w, sums);
 #pragma unroll
                     for (int o = 0; o < CHANNELS; ++o) {
                         const int output = my_vector * CHANNELS + o;
@@ -539,19 +611,14 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
                                     if (plan::REDUCTION_THREADS > 1 &&
                                         ((A * CHANNELS + o) * ROWS + r) % plan::REDUCTION_THREADS != share)
                                         continue;
-                                    const bool row_reached = reached_h >> (Vertical::rank(rh) * ROWS + r) & 1;
                                     float run[RUN];
                                     static_for<0, SW>([&](auto rw) {
 #pragma unroll
                                         for (int w = 0; w < COLUMNS; ++w) {
-                                            if constexpr (Horizontal::used(rw)) {
-                                                const bool any =
-                                                    row_reached && (reached_w >> (Horizontal::rank(rw) * COLUMNS + w) & 1);
-                                                run[w * SW + rw] =
-                                                    any ? sums[A][Horizontal::rank(rw)][o][r][w] : EXACT_ZERO;
-                                            } else {
+                                            if constexpr (Horizontal::used(rw))
+                                                run[w * SW + rw] = sums[A][Horizontal::rank(rw)][o][r][w];
+                                            else
                                                 run[w * SW + rw] = EXACT_ZERO;
-                                            }
                                         }
                                     });
                                     if constexpr (plan::SLABS) {
@@ -586,6 +653,21 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
     }
 }
 
+// The depth taps of output plane d that fall into the image.
+__device__ __forceinline__ void find_depth_taps(Place& place, index_t d) {
+    if constexpr (layer::KERNEL_D == 1 && layer::STRIDE_D == 1 && layer::PAD_D == 0) {
+        place.first_tap_d = 0, place.first_d = d, place.taps_d = d < place.depth ? 1 : 0;
+    } else {
+        const Phase phase = PHASES_D[d % layer::STRIDE_D];
+        place.first_tap_d = phase.first_tap, place.taps_d = phase.taps;
+        place.first_d = d / layer::STRIDE_D + phase.first_offset;
+        while (place.taps_d > 0 && place.first_d >= place.depth) {
+            place.first_d -= layer::OFFSET_STEP_D, place.first_tap_d += layer::TAP_STEP_D, --place.taps_d;
+        }
+        while (place.taps_d > 0 && place.first_d - (place.taps_d - 1) * layer::OFFSET_STEP_D < 0) --place.taps_d;
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
     CONVT_ENTRY(const __grid_constant__ ConvtArgs args) {
     Place place;
@@ -602,38 +684,27 @@ extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
     const int load_width = widest_access(place.width, args.x, args.x, args.x);
     const int store_width = widest_access(place.out_width, args.y, layer::RESIDUAL ? args.residual : args.y, args.y);
 
-    const long long total = args.batch * out_depth * tiles_h * tiles_w * BLOCKS;
-    for (long long block = blockIdx.x; block < total; block += gridDim.x) {
-        const long long sample_blocks = (long long)out_depth * tiles_h * tiles_w * BLOCKS;
-        const long long n = total == sample_blocks ? 0 : block / sample_blocks;
-        index_t t = index_t(block - n * sample_blocks);
-        int channel_block;
-        if constexpr (plan::CHANNELS_FIRST) {  // blocks that read the same input tile run side by side
-            channel_block = int(t % BLOCKS), t /= BLOCKS;
-        } else {
-            const index_t tiles = tiles_h * tiles_w * out_depth;
-            channel_block = int(t / tiles), t %= tiles;
-        }
-        place.q_w = int(t % tiles_w) * plan::POSITIONS_W, t /= tiles_w;
-        place.q_h = int(t % tiles_h) * plan::POSITIONS_H, t /= tiles_h;
-        const index_t d = t;
-        const int group = channel_block / CHANNEL_BLOCKS, first = channel_block % CHANNEL_BLOCKS * plan::BLOCK_CHANNELS;
-        place.channel = group * layer::OUT_PER_GROUP + first;
-        place.channels = min(plan::BLOCK_CHANNELS, layer::OUT_PER_GROUP - first);
-        place.x = static_cast<const Element*>(args.x) + n * in_sample +
-                  (long long)group * layer::IN_PER_GROUP * place.depth * place.plane;
-        place.w = static_cast<const Element*>(args.w) +
-                  ((long long)group * layer::IN_PER_GROUP * layer::OUT_PER_GROUP + first) * (layer::KERNEL_D * KH * KW);
-        place.y = n * out_sample + place.channel * (long long)place.out_plane + d * place.out_height * place.out_width;
+    // Counts of blocks fit where offsets within a sample do. A grid may be too small for all of them: then a block
+    // serves several, one after the other.
+    const count_t rows = count_t(out_depth) * count_t(tiles_h), columns = count_t(tiles_w) * BLOCKS;
+    for (long long n = blockIdx.z; n < args.batch; n += gridDim.z)
+    for (count_t row = blockIdx.y; row < rows; row += gridDim.y)
+        for (count_t column = blockIdx.x; column < columns; column += gridDim.x) {
+            const index_t d = out_depth == 1 ? 0 : index_t(row / count_t(tiles_h));
+            // Blocks that read the same input tile run side by side, or those that write to the same row.
+            const int channel_block = int(plan::CHANNELS_FIRST ? column % BLOCKS : column / count_t(tiles_w));
+            place.q_w = int(plan::CHANNELS_FIRST ? column / BLOCKS : column % count_t(tiles_w)) * plan::POSITIONS_W;
+            place.q_h = int(row - count_t(d) * count_t(tiles_h)) * plan::POSITIONS_H;
+            const int group = channel_block / CHANNEL_BLOCKS, first = channel_block % CHANNEL_BLOCKS * plan::BLOCK_CHANNELS;
+            place.channel = group * layer::OUT_PER_GROUP + first;
+            place.channels = min(plan::BLOCK_CHANNELS, layer::OUT_PER_GROUP - first);
+            place.x = static_cast<const Element*>(args.x) + n * in_sample +
+                      (long long)group * layer::IN_PER_GROUP * place.depth * place.plane;
+            place.w = static_cast<const Element*>(args.w) +
+                      ((long long)group * layer::IN_PER_GROUP * layer::OUT_PER_GROUP + first) * (layer::KERNEL_D * KH * KW);
+            place.y = n * out_sample + place.channel * (long long)place.out_plane + d * place.out_height * place.out_width;
 
-        // Depth taps of this plane that fall into the image.
-        const Phase phase = PHASES_D[d % layer::STRIDE_D];
-        const index_t highest = d / layer::STRIDE_D + phase.first_offset;
-        place.first_tap_d = phase.first_tap, place.taps_d = phase.taps, place.first_d = highest;
-        while (place.taps_d > 0 && place.first_d >= place.depth) {
-            place.first_d -= layer::OFFSET_STEP_D, place.first_tap_d += layer::TAP_STEP_D, --place.taps_d;
+            find_depth_taps(place, d);
+            compute_block(args, place, load_width, store_width);
         }
-        while (place.taps_d > 0 && place.first_d - (place.taps_d - 1) * layer::OFFSET_STEP_D < 0) --place.taps_d;
-        compute_block(args, place, load_width, store_width);
-    }
 }

@@ -55,7 +55,8 @@ TEST(BarText, TellsWhatIsLeft) {
     EXPECT_EQ(seconds_left({10, 0, 5, 0, 1, 3.0, false}), std::nullopt) << "hits say nothing about compiling";
     EXPECT_EQ(seconds_left({10, 0, 10, 0, 1, 3.0, false}), 0);
     advance.stopping = true;
-    EXPECT_EQ(to_text(advance, 0), "5/10 kernels: 3 compiled, 2 found, 0 failed; 4 jobs; stopping, what runs is finished");
+    EXPECT_EQ(to_text(advance, 0),
+              "5/10 kernels: 3 compiled, 2 found, 0 failed; 4 jobs; stopping, what runs is finished");
 }
 
 // What the files of a machine say, made up.

@@ -137,8 +137,8 @@ TEST_F(Warmup, OneThatFailsDoesNotStopTheOthers) {
 }
 
 TEST_F(Warmup, ACacheThatKeepsNothingIsAFailure) {
-    const json told = answer("'c2 o2 k3 relu' 'c2 o3 k3' 'c2 o4 k3' 'c2 o5 k3' 'c2 o6 k3' --jobs 1 --arch sm_90 --cache /proc/convt",
-                             1);
+    const json told = answer(
+        "'c2 o2 k3 relu' 'c2 o3 k3' 'c2 o4 k3' 'c2 o5 k3' 'c2 o6 k3' --jobs 1 --arch sm_90 --cache /proc/convt", 1);
     EXPECT_EQ(told.at("failed"), 1);
     EXPECT_EQ(told.at("left"), 4) << "compiling the others would be in vain";
     EXPECT_THAT(told.at("failures")[0].at("why").get<std::string>(), HasSubstr("/proc/convt"));

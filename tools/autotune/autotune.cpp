@@ -100,7 +100,8 @@ std::vector<Candidate> candidates_for(const Options& options, const Layer& layer
     for (std::size_t i = 0; i < options.random && first < modelled.size(); ++i) {
         // Most from the better part of the order.
         const double u = std::uniform_real_distribution<double>(0, 1)(generator);
-        plans.push_back(modelled[first + static_cast<std::size_t>(u * u * u * static_cast<double>(modelled.size() - first - 1))]);
+        plans.push_back(
+            modelled[first + static_cast<std::size_t>(u * u * u * static_cast<double>(modelled.size() - first - 1))]);
     }
     std::vector<Candidate> candidates;
     for (std::string& plan : plans)
@@ -157,8 +158,12 @@ void tune(Engine& engine, const Device& device, const NamedLayer& named, const O
     std::fflush(stdout);
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const Candidate& c : candidates)
-        list.push_back({{"plan", c.plan}, {"ms", c.ms}, {"rel_l2", c.rel_l2}, {"registers", c.registers},
-                        {"spill_bytes", c.spill_bytes}, {"failure", c.failure}});
+        list.push_back({{"plan", c.plan},
+                        {"ms", c.ms},
+                        {"rel_l2", c.rel_l2},
+                        {"registers", c.registers},
+                        {"spill_bytes", c.spill_bytes},
+                        {"failure", c.failure}});
     results.push_back({{"name", named.name}, {"layer", to_string(named.layer)}, {"candidates", list}});
 }
 
@@ -182,7 +187,8 @@ int autotune(const Options& options) {
         }
         engine.clear();
         if (!options.json.empty())
-            write_file(options.json, nlohmann::ordered_json{{"card", device.name()}, {"results", results}}.dump(1) + "\n");
+            write_file(options.json,
+                       nlohmann::ordered_json{{"card", device.name()}, {"results", results}}.dump(1) + "\n");
     }
     progress.done();
     return failed == 0 ? 0 : 1;
@@ -195,7 +201,8 @@ void add_autotune(CLI::App& app, int& status) {
     CLI::App* const command = app.add_subcommand("autotune", "Find the fastest plan of layers on this GPU");
     options->layers.add_to(*command);
     command->add_option("--json", options->json, "write all that was measured there")->type_name("FILE");
-    command->add_option("--dtype", options->dtype, "instead of the layers' own")->check(CLI::IsMember({"f32", "f16", "bf16"}));
+    command->add_option("--dtype", options->dtype, "instead of the layers' own")
+        ->check(CLI::IsMember({"f32", "f16", "bf16"}));
     command->add_option("--plans", options->plans, "try the plans of this file, one per line, too")->type_name("FILE");
     command->add_option("--candidates", options->most, "of each family, best modelled first")->capture_default_str();
     command->add_option("--random", options->random, "further candidates, drawn from the rest of the space");

@@ -21,7 +21,7 @@ constexpr std::uint64_t kFirstJobBytes = std::uint64_t{256} << 20;
 
 // What to do with a kernel whose compiler died while it worked on it.
 struct AfterLoss {
-    bool again = false;      // try it once more
+    bool again = false;       // try it once more
     bool fewer_jobs = false;  // and run one less from now on
 };
 // `losses`: how often it was lost, with this one; `signal`: what ended the compiler, 0 where it ended by itself.

@@ -16,8 +16,8 @@ struct FillOptions {
 
 struct Filling {
     std::vector<JobResult> results;  // of each job
-    int jobs = 0;                 // the most at the same time
-    std::uint64_t peak_bytes = 0;  // the highest of any compiler's process; 0: none has told
+    int jobs = 0;                    // the most at the same time
+    std::uint64_t peak_bytes = 0;    // the highest of any compiler's process; 0: none has told
 };
 
 // Jobs that were not reached when it was interrupted, or when the cache turned out to keep nothing, are `left`.

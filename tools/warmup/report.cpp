@@ -100,12 +100,9 @@ std::string manifest(const std::vector<Job>& jobs, const std::vector<JobResult>&
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         if (results[i].state != State::compiled && results[i].state != State::found) continue;
         for (const Target& target : jobs[i].targets)
-            lines += json{{"name", target.named.name},
-                          {"layer", to_string(target.named.layer)},
-                          {"arch", target.arch},
-                          {"compiled_for", jobs[i].wanted->fields.arch},
-                          {"key", results[i].key},
-                          {"plan", jobs[i].wanted->plan}}
+            lines += json{{"name", target.named.name}, {"layer", to_string(target.named.layer)},
+                          {"arch", target.arch},       {"compiled_for", jobs[i].wanted->fields.arch},
+                          {"key", results[i].key},     {"plan", jobs[i].wanted->plan}}
                          .dump(-1, ' ', false, json::error_handler_t::replace) +
                      "\n";
     }

@@ -16,7 +16,8 @@ Shard parse_shard(std::string_view text) {
         const auto count = std::from_chars(index.ptr + 1, end, shard.count);
         if (count.ec == std::errc() && count.ptr == end && shard.index < shard.count) return shard;
     }
-    throw UsageError(fmt::format("--shard: \"{}\" is no part; allowed: I/N with I from 0 to N-1, such as 0/8 to 7/8", text));
+    throw UsageError(
+        fmt::format("--shard: \"{}\" is no part; allowed: I/N with I from 0 to N-1, such as 0/8 to 7/8", text));
 }
 
 }  // namespace convt_jit::tools

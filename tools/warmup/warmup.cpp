@@ -47,8 +47,8 @@ std::vector<Job> chosen_jobs(const Options& options, const PrepareOptions& prepa
 
 int run(const Options& options) {
     const auto begin = std::chrono::steady_clock::now();
-    // Bad usage is told before anything is done. A directory to be checked that is not there is a mistyped one, where it
-    // was named; else nothing has been cached yet.
+    // Bad usage is told before anything is done. A directory to be checked that is not there is a mistyped one, where
+    // it was named; else nothing has been cached yet.
     (void)(options.check && options.place.directory ? options.place.existing() : options.place.any());
     Interruption interruption;
     PrepareOptions prepare;

@@ -78,8 +78,8 @@ private:
         if (info.origin != Origin::compiler || kept(info.key, layer, arch)) return reply;
         const std::string why = warnings_.last();
         reply["state"] = "failed";
-        reply["why"] = fmt::format("compiled, but {} did not keep it{}{}", Cache().directory(), why.empty() ? "" : ": ",
-                                   why);
+        reply["why"] =
+            fmt::format("compiled, but {} did not keep it{}{}", Cache().directory(), why.empty() ? "" : ": ", why);
         reply["in_vain"] = true;
         return reply;
     }
