@@ -63,17 +63,6 @@ std::shared_ptr<const Entry> compile(const Request& request, const Source& sourc
     return entry;
 }
 
-KernelInfo describe(const Request& request) {
-    KernelInfo info;
-    info.layer = fingerprint(request.layer);
-    info.family = family_name(request.plan);
-    info.plan = to_string(request.plan);
-    info.arch = to_string(request.arch);
-    info.threads = static_cast<int>(threads_per_block(request.plan));
-    info.shared_bytes = shared_bytes_per_block(request.layer, request.plan);
-    return info;
-}
-
 std::unique_ptr<const driver::Module> load(const Entry& entry, const driver::Context& context, KernelInfo& info) {
     const Stopwatch watch;
     auto module =
@@ -85,6 +74,17 @@ std::unique_ptr<const driver::Module> load(const Entry& entry, const driver::Con
 }
 
 }  // namespace
+
+KernelInfo describe(const Request& request) {
+    KernelInfo info;
+    info.layer = fingerprint(request.layer);
+    info.family = family_name(request.plan);
+    info.plan = to_string(request.plan);
+    info.arch = to_string(request.arch);
+    info.threads = static_cast<int>(threads_per_block(request.plan));
+    info.shared_bytes = shared_bytes_per_block(request.layer, request.plan);
+    return info;
+}
 
 std::shared_ptr<const Entry> find_or_compile(const Request& request, const Stores& stores, KernelInfo& info) {
     const Stopwatch rendering;

@@ -24,6 +24,9 @@ struct Stores {
     std::shared_ptr<Store> disk;
 };
 
+// What is known of a kernel before there is one.
+[[nodiscard]] KernelInfo describe(const Request& request);
+
 // Machine code from a store or from the compiler; `info` gets origin, key and times.
 [[nodiscard]] std::shared_ptr<const Entry> find_or_compile(const Request& request, const Stores& stores,
                                                            KernelInfo& info);

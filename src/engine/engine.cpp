@@ -111,7 +111,7 @@ Kernel Engine::prepare(const Layer& layer, const PrepareOptions& options) {
 KernelInfo Engine::compile(const Layer& layer, const std::string& arch, const PrepareOptions& options) {
     validate(layer);
     const Request request = make_request(layer, parse_arch(arch), options);
-    KernelInfo info;
+    KernelInfo info = describe(request);
     const auto entry = find_or_compile(request, impl_->stores, info);
     if (info.origin == Origin::compiler && impl_->stores.disk) impl_->stores.disk->put(info.key, *entry);
     return info;
