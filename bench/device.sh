@@ -4,13 +4,15 @@
 #
 #   bench/device.sh OUT [STAGE...]      BUILD=build by default; all stages without a name
 #
-# Stages: facts gpu bug_trials origin property conformance layers sanitize micro bench_f32 bench_f16 torch table.
+# Stages: facts gpu warm_only bug_trials origin property conformance layers sanitize micro bench_f32 bench_f16 torch
+# table.
 # Each prints one line, PASS or FAIL with its time; a stage that fails, or takes more than LIMIT (300) seconds, does not
 # stop the others. OUT receives device.log (all output), micro.json, bench-f32.json, bench-f16.json, torch.json,
 # table.md. Exit code: 1 if any failed.
 #
 # Kernels that were compiled ahead, without a GPU, are taken from $BUILD/kernels or $BUILD/kernels.tar.gz:
-#   CONVT_JIT_CACHE_DIR=$PWD/build/kernels build/bin/compile_ahead sm_90 && tar -C build -czf build/kernels.tar.gz kernels
+#   export CONVT_JIT_CACHE_DIR=$PWD/build/kernels
+#   build/bin/compile_ahead sm_90 && build/bin/convt_warm_only warm sm_90 && tar -C build -czf build/kernels.tar.gz kernels
 set -uo pipefail
 
 only=
@@ -53,6 +55,20 @@ facts() { nvidia-smi && nproc && uname -srm && "$build/bin/convt" --version; }
 gpu() {
     "$build/bin/gpu_driver_tests" &&
     "$build/bin/gpu_tests" --gtest_filter=-ContextZReset.* && "$build/bin/gpu_tests" --gtest_filter=ContextZReset.*
+}
+# As a container that has a driver and no toolkit: kernels are exported, imported elsewhere, and run without a compiler.
+warm_only() {
+    local program=$build/bin/convt_warm_only archive=$scratch/kernels.tar arch
+    local hidden=(env CONVT_JIT_NVRTC=/nonexistent/libnvrtc.so "LD_LIBRARY_PATH=$PWD/$build/lib")
+    arch=sm_$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -d .) &&
+    "$program" warm "$arch" && "$program" export "$archive" &&  # nothing to compile where it was done ahead
+    "${hidden[@]}" CONVT_JIT_CACHE_DIR="$scratch/imported" "$program" import "$archive" &&
+    "${hidden[@]}" CONVT_JIT_CACHE_DIR="$scratch/imported" "$program" run || return
+    # The same in place, as a read-only directory of an image.
+    "${hidden[@]}" CONVT_JIT_CACHE_DIR="$scratch/own" CONVT_JIT_CACHE_PATH="$scratch/imported" "$program" run || return
+    # With nothing in the cache it says what is missing.
+    ! "${hidden[@]}" CONVT_JIT_CACHE_DIR="$scratch/empty" "$program" run >"$scratch/missing" 2>&1 &&
+    cat "$scratch/missing" && grep -q 'convt warmup "' "$scratch/missing"
 }
 bug_trials() { CONVT_TEST_DEVICE=cuda "$build/bin/bug_trials_tests"; }
 origin() { CONVT_TEST_DEVICE=cuda "$build/bin/origin_tests"; }
@@ -101,7 +117,7 @@ if [[ $only ]]; then
 fi
 
 stages=("$@")
-((${#stages[@]})) || stages=(facts gpu bug_trials origin property conformance layers sanitize micro bench_f32 bench_f16 torch table)
+((${#stages[@]})) || stages=(facts gpu warm_only bug_trials origin property conformance layers sanitize micro bench_f32 bench_f16 torch table)
 status=0
 for stage in "${stages[@]}"; do
     begin=$(date +%s.%N)

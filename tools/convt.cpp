@@ -1,9 +1,13 @@
 // convt: the library on the command line. Exit code 0: all is right; 1: something is wrong or failed; 2: bad usage.
 
 #include "bench/bench.h"
+#include "cache/cache.h"
 #include "convt_jit/convt_jit.h"
 #include "run/run.h"
 #include "subject/message.h"
+#include "subject/usage_error.h"
+#include "warmup/warmup.h"
+#include "warmup/worker.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -18,19 +22,25 @@ using convt_jit::tools::complain;
 
 constexpr int kFailed = 1, kBadUsage = 2;
 
-// The parser misses a subcommand before it wonders about a word that is none.
+// The parser misses a subcommand before it wonders about a word that is none. Empty where all words are known.
 std::string unknown_word(const CLI::App& app) {
+    const CLI::App* command = &app;
+    while (!command->get_subcommands().empty()) command = command->get_subcommands().back();
+    const std::vector<std::string> words = command->remaining();
     std::vector<std::string> names;
-    for (const CLI::App* command : app.get_subcommands({}))
-        if (!command->get_group().empty()) names.push_back(command->get_name());  // the others are not for people
-    return fmt::format("\"{}\" is no subcommand; there are: {}", app.remaining().front(), fmt::join(names, ", "));
+    for (const CLI::App* known : command->get_subcommands({}))
+        if (!known->get_group().empty()) names.push_back(known->get_name());  // the others are not for people
+    if (words.empty() || names.empty()) return {};
+    return fmt::format("\"{}\" is no subcommand; there are: {}", words.front(), fmt::join(names, ", "));
 }
 
 // What the parser has to say: help, the version or an error.
 int tell(const CLI::App& app, const CLI::ParseError& error) {
-    if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !app.remaining().empty()) {
-        complain(unknown_word(app));
-        return kBadUsage;
+    if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+        if (const std::string unknown = unknown_word(app); !unknown.empty()) {
+            complain(unknown);
+            return kBadUsage;
+        }
     }
     std::ostringstream out, err;
     const bool good = app.exit(error, out, err) == 0;
@@ -63,8 +73,14 @@ int main(int argc, char** argv) {
     int status = 0;
     convt_jit::tools::add_run(app, status);
     convt_jit::tools::add_bench(app, status);
+    convt_jit::tools::add_cache(app, status);
+    convt_jit::tools::add_warmup(app, status);
+    convt_jit::tools::add_worker(app, status);
     try {
         return run(app, argc, argv, status);
+    } catch (const convt_jit::tools::UsageError& error) {
+        complain(error.what());
+        return kBadUsage;
     } catch (const convt_jit::LayerError& error) {
         complain(error.what());
         return kBadUsage;

@@ -56,6 +56,12 @@ CONVT_JIT_API void convt_engine_destroy(convt_engine* engine);
  *kernel is set to NULL where this fails. */
 CONVT_JIT_API int convt_prepare(convt_engine* engine, const char* layer, int device, const char* plan,
                                 convt_kernel** kernel);
+/** The same without waiting for a compiler: where no cache has the kernel, *kernel launches a generic one until the
+ * other has been compiled in the background. */
+CONVT_JIT_API int convt_prepare_no_wait(convt_engine* engine, const char* layer, int device, const char* plan,
+                                        convt_kernel** kernel);
+/** 1 while *kernel is still going to be replaced, else 0. */
+CONVT_JIT_API int convt_kernel_pending(const convt_kernel* kernel);
 CONVT_JIT_API void convt_kernel_destroy(convt_kernel* kernel);
 
 /** Sizes along the `rank` spatial axes, outermost first: `input` is read, `output` written. */
@@ -64,7 +70,7 @@ CONVT_JIT_API int convt_output_size(const convt_kernel* kernel, const int64_t* i
 CONVT_JIT_API int convt_launch(const convt_kernel* kernel, const convt_tensors* tensors, int64_t batch,
                                const int64_t* input, int rank, void* stream);
 
-/** Facts about a kernel, valid as long as it is; NULL for a NULL kernel. */
+/** Facts about the kernel that a launch would run now, valid as long as it is; NULL for a NULL kernel. */
 CONVT_JIT_API const char* convt_kernel_layer(const convt_kernel* kernel);  /**< without batch and input size */
 CONVT_JIT_API const char* convt_kernel_family(const convt_kernel* kernel); /**< "direct" */
 CONVT_JIT_API const char* convt_kernel_plan(const convt_kernel* kernel);   /**< what convt_prepare takes back */

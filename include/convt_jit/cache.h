@@ -33,6 +33,9 @@ struct CacheKey {
     int format = 0;        ///< version of the entry format
 };
 
+/// Whose entries a lookup accepts: those of the very compiler that would compile here, of its major version, or any.
+enum class ProducerPolicy { exact, same_major, any };
+
 struct CacheEntry {
     std::string key;  ///< 32 hex digits
     std::string path;

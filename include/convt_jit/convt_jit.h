@@ -1,6 +1,7 @@
 // Everything that an application needs.
 #pragma once
 
+#include "convt_jit/cache.h"
 #include "convt_jit/device.h"
 #include "convt_jit/engine.h"
 #include "convt_jit/error.h"

@@ -1,12 +1,15 @@
 // Engine: from a layer to a kernel. Thread-safe; several may live in one process and share a disk cache.
 #pragma once
 
+#include "convt_jit/cache.h"
 #include "convt_jit/device.h"
 #include "convt_jit/export.h"
 #include "convt_jit/kernel.h"
 #include "convt_jit/layer.h"
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,7 +22,22 @@ namespace convt_jit {
 struct EngineOptions {
     /// Directory of the disk cache. Unset: $CONVT_JIT_CACHE_DIR, else $XDG_CACHE_HOME/convt_jit, else
     /// ~/.cache/convt_jit. Empty: no disk cache.
-    std::optional<std::string> cache_dir;
+    std::optional<std::string> cache_dir{};
+    /// Read-only directories, asked in their order after that one. Unset: $CONVT_JIT_CACHE_PATH, or none where
+    /// cache_dir is empty.
+    std::optional<std::vector<std::string>> cache_path{};
+    /// Cap of cache_dir in bytes; 0: none. Unset: $CONVT_JIT_CACHE_MAX_BYTES.
+    std::optional<std::uint64_t> cache_max_bytes{};
+    /// How long to wait for another process that compiles the same kernel. Unset: $CONVT_JIT_CACHE_WAIT.
+    std::optional<std::chrono::milliseconds> cache_wait{};
+    /// Which compilers' kernels serve. Unset: $CONVT_JIT_CACHE_PRODUCER.
+    std::optional<ProducerPolicy> cache_producer{};
+};
+
+/// What a prepare does about a kernel that is in no cache.
+enum class Policy {
+    wait,    ///< compiles it, or waits for who does
+    no_wait  ///< hands out a generic kernel, and compiles in the background
 };
 
 struct PrepareOptions {
@@ -28,6 +46,7 @@ struct PrepareOptions {
     std::string plan;
     /// Skip taps outside the input as the definition does, so that non-finite weights stay exact at the border.
     bool exact_nonfinite = false;
+    Policy policy = Policy::wait;
 };
 
 /// What a plan is made of, without compiling or a device.
@@ -40,6 +59,8 @@ struct Rendered {
 class CONVT_JIT_API Engine {
 public:
     explicit Engine(const EngineOptions& options = {});
+    /// Waits for what is being compiled in the background, which cannot be interrupted, and begins nothing new. Kernels
+    /// live on.
     ~Engine();
     Engine(Engine&&) noexcept;
     Engine& operator=(Engine&&) noexcept;
@@ -53,12 +74,24 @@ public:
     /// Throws LayerError, UnsupportedError, CompileError, DriverError, SimulatorError.
     [[nodiscard]] Kernel prepare(const Layer& layer, const PrepareOptions& options = {});
 
+    /// With Policy::no_wait a kernel that is in memory or on disk comes at once. Else the handle launches a generic
+    /// one, slower and with the same results to rounding (compiled now, where no cache has it: a fraction of the time),
+    /// until the one that was asked for has been compiled in the background; from then on it launches that. Where that
+    /// fails there is one warning, and the handle, like later ones, stays with the generic kernel until clear().
+    [[nodiscard]] Kernel prepare(const Layer& layer, Policy policy);
+    [[nodiscard]] Kernel prepare(const Layer& layer, PrepareOptions options, Policy policy);
+
     /// Compiles for an arch ("sm_90a") into the disk cache without needing a device; returns what was done.
     [[nodiscard]] KernelInfo compile(const Layer& layer, const std::string& arch, const PrepareOptions& options = {});
 
     /// Renders for an arch, compiles nothing.
     [[nodiscard]] static Rendered render(const Layer& layer, const std::string& arch,
                                          const PrepareOptions& options = {});
+
+    /// What a lookup for an arch asks the caches for, in a process that starts now: for Cache::explain. Needs no
+    /// device. Opens no compiler that a cache directory remembers; the producer stays empty where there is none.
+    [[nodiscard]] static CacheWanted wanted(const Layer& layer, const std::string& arch,
+                                            const PrepareOptions& options = {});
 
     /// Drops the kernels that this engine keeps in memory (those in use live on). After a device reset.
     void clear();

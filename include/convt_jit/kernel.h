@@ -54,7 +54,11 @@ public:
     /// where the launch fails or the context that the kernel was loaded into is gone.
     void launch(const Tensors& tensors, const Shape& shape, StreamHandle stream = nullptr) const;
 
+    /// Of the kernel that a launch would run now. References stay valid as long as the handle.
     [[nodiscard]] const KernelInfo& info() const;
+    /// True from a prepare with Policy::no_wait until this handle launches the kernel that is compiled meanwhile, or
+    /// until that has failed.
+    [[nodiscard]] bool pending() const;
     [[nodiscard]] const Layer& layer() const;
     [[nodiscard]] Device device() const;
     /// The rendered source (made again if the kernel came from the cache).

@@ -119,6 +119,11 @@ CacheTransfer export_archive(const Root& root, const std::string& file, const st
     const std::filesystem::path path(file);
     if (!path.has_filename()) throw CacheError(file, "it is no name of a file");
     std::error_code error;
+    // The archive takes the place of what has that name, and a device or a pipe is nothing to be replaced.
+    const auto there = std::filesystem::status(path, error);
+    if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
+        throw CacheError(file, "it is no regular file");
+    error.clear();
     const auto folder =
         open_at(AT_FDCWD, path.has_parent_path() ? path.parent_path().c_str() : ".", O_RDONLY | O_DIRECTORY, 0, error);
     if (error) refuse(file, error);
@@ -153,28 +158,32 @@ CacheTransfer export_archive(const Root& root, const std::string& file, const st
     return transfer;
 }
 
-CacheTransfer import_archive(const Root& root, const std::string& file) {
+CheckedArchive check_archive(const std::string& file) {
     std::error_code error;
-    const auto opened = open_at(AT_FDCWD, file.c_str(), O_RDONLY | O_NONBLOCK, 0, error);
+    auto opened = open_at(AT_FDCWD, file.c_str(), O_RDONLY | O_NONBLOCK, 0, error);
     struct stat status {};
     if (!error) error = status_of(opened, status);
     if (error) refuse(file, error);
     if (!S_ISREG(status.st_mode)) throw CacheError(file, "it is no regular file");
     read_archive(opened, file, [](const std::string&, const Entry&, const std::string&) {});
+    return {std::move(opened), file};
+}
 
+CacheTransfer import_archive(const Root& root, const CheckedArchive& archive) {
     CacheTransfer transfer;
-    read_archive(opened, file, [&](const std::string& key, const Entry& entry, const std::string& bytes) {
-        if (read_entry(root, key).entry) {
-            ++transfer.skipped;
-            return;
-        }
-        std::error_code failure;
-        const auto folder = root.make_folder(layout::fan_out(key), failure);
-        if (!failure) failure = write_entry(root, folder, key, entry.key.producer, bytes);
-        if (failure) refuse(key, failure);
-        ++transfer.entries;
-        transfer.bytes += bytes.size();
-    });
+    read_archive(archive.opened, archive.file,
+                 [&](const std::string& key, const Entry& entry, const std::string& bytes) {
+                     if (read_entry(root, key).entry) {
+                         ++transfer.skipped;
+                         return;
+                     }
+                     std::error_code failure;
+                     const auto folder = root.make_folder(layout::fan_out(key), failure);
+                     if (!failure) failure = write_entry(root, folder, key, entry.key.producer, bytes);
+                     if (failure) refuse(key, failure);
+                     ++transfer.entries;
+                     transfer.bytes += bytes.size();
+                 });
     set_usage(root, total_bytes(list_items(root)));
     return transfer;
 }

@@ -1,6 +1,7 @@
 // Archive: entries of a cache as one plain tar file with a manifest, to be carried to other machines.
 #pragma once
 
+#include "cache/file.h"
 #include "cache/root.h"
 #include "convt_jit/cache.h"
 
@@ -13,8 +14,14 @@ namespace convt_jit {
 // the manifest last: an archive that is cut has none. Throws CacheError.
 CacheTransfer export_archive(const Root& root, const std::string& file, const std::vector<std::string>& archs);
 
-// Reads the archive twice: first all of it is checked, then its entries are published. Throws CacheError, in the first
-// reading with nothing changed.
-CacheTransfer import_archive(const Root& root, const std::string& file);
+// An archive that has been read to its end and found sound. Kept open, so that it stays the same file.
+struct CheckedArchive {
+    FileDescriptor opened;
+    std::string file;
+};
+// Throws CacheError where anything is wrong.
+[[nodiscard]] CheckedArchive check_archive(const std::string& file);
+// Publishes its entries. They are checked again: the file may have been written to since.
+CacheTransfer import_archive(const Root& root, const CheckedArchive& archive);
 
 }  // namespace convt_jit

@@ -117,13 +117,7 @@ CacheTrim to_public(TrimReport report) {
 
 }  // namespace
 
-std::vector<std::string> cache_directories() {
-    CacheSettings settings = cache_settings();
-    std::vector<std::string> all;
-    if (settings.directory) all.push_back(*std::move(settings.directory));
-    std::move(settings.layers.begin(), settings.layers.end(), std::back_inserter(all));
-    return all;
-}
+std::vector<std::string> cache_directories() { return directories(cache_settings()); }
 
 Cache::Cache(std::optional<std::string> directory) {
     if (!directory) directory = default_cache_directory();
@@ -213,7 +207,9 @@ CacheTransfer Cache::export_to(const std::string& file, const std::vector<std::s
 }
 
 CacheTransfer Cache::import_from(const std::string& file) const {
-    return import_archive(open_trusted(directory_, true), file);
+    // Checked before the directory is made: a bad file leaves nothing behind.
+    const CheckedArchive archive = check_archive(file);
+    return import_archive(open_trusted(directory_, true), archive);
 }
 
 CacheExplanation Cache::explain(const CacheWanted& wanted) const {

@@ -1,18 +1,14 @@
 // Producer: which compiler made an entry, and which ones a lookup accepts.
 #pragma once
 
+#include "convt_jit/cache.h"
+
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace convt_jit {
-
-enum class ProducerPolicy {
-    exact,       // the version and build that would compile here
-    same_major,  // any of its major version
-    any
-};
 
 // "exact", "same-major", "any"
 [[nodiscard]] std::optional<ProducerPolicy> parse_producer_policy(std::string_view text) noexcept;

@@ -73,9 +73,10 @@ void register_producer(const Root& root, const std::string& producer) {
     static_cast<void>(open_at(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW, root.file_mode(), error));
 }
 
-std::optional<std::string> recall_compiler(const std::string& directory, const std::string& identity) try {
+std::optional<std::string> recall_compiler(const std::string& directory, const std::string& identity,
+                                           bool declared) try {
     std::error_code error;
-    const auto root = Root::open(directory, false, error);
+    const auto root = Root::open(directory, declared, error);
     if (!root) return std::nullopt;
     const auto folder = root->folder(layout::kCompilers, error);
     if (error) return std::nullopt;
@@ -89,9 +90,10 @@ std::optional<std::string> recall_compiler(const std::string& directory, const s
     return std::nullopt;
 }
 
-void remember_compiler(const std::string& directory, const std::string& identity, const std::string& producer) try {
+void remember_compiler(const std::string& directory, const std::string& identity, const std::string& producer,
+                       bool declared) try {
     std::error_code error;
-    const auto root = Root::make(directory, false, error);
+    const auto root = Root::make(directory, declared, error);
     if (!root || producer.size() >= kMaxBytes) return;
     const auto folder = root->make_folder(layout::kCompilers, error);
     if (!error) static_cast<void>(publish(folder, digest(identity), producer + "\n", root->file_mode()));

@@ -20,8 +20,10 @@ void register_producer(const Root& root, const std::string& producer);
 [[nodiscard]] std::optional<std::string> producer_of_file_name(std::string_view name);
 
 // Which producer a compiler's file is: remembered after it was opened once. `identity` is whatever changes when the
-// file does (resolved path, size, modification time, inode).
-[[nodiscard]] std::optional<std::string> recall_compiler(const std::string& directory, const std::string& identity);
-void remember_compiler(const std::string& directory, const std::string& identity, const std::string& producer);
+// file does (resolved path, size, modification time, inode). `declared`: see trust.h.
+[[nodiscard]] std::optional<std::string> recall_compiler(const std::string& directory, const std::string& identity,
+                                                         bool declared = false);
+void remember_compiler(const std::string& directory, const std::string& identity, const std::string& producer,
+                       bool declared = false);
 
 }  // namespace convt_jit

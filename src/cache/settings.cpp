@@ -91,6 +91,12 @@ CacheSettings cache_settings() {
     return settings;
 }
 
+std::vector<std::string> directories(const CacheSettings& settings) {
+    std::vector<std::string> all = settings.layers;
+    if (settings.directory) all.insert(all.begin(), *settings.directory);
+    return all;
+}
+
 std::shared_ptr<LayeredStore> open_disk_stores(const CacheSettings& settings) {
     std::vector<RankedStore> stores;
     const auto add = [&](const std::string& directory, Access access) {

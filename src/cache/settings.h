@@ -28,6 +28,9 @@ struct CacheSettings {
 // _CACHE_PRODUCER. A value that cannot be read is warned about and its default taken: a typing error stops nobody.
 [[nodiscard]] CacheSettings cache_settings();
 
+// The user's directory, then the read-only ones.
+[[nodiscard]] std::vector<std::string> directories(const CacheSettings& settings);
+
 // "1073741824", "512K", "64M", "1G", "2T": powers of 1024.
 [[nodiscard]] std::optional<std::uint64_t> parse_bytes(std::string_view text) noexcept;
 // The parts between colons that are not empty.
@@ -35,7 +38,7 @@ struct CacheSettings {
 // Whether `directory` is one of those or lies in one.
 [[nodiscard]] bool is_declared_trusted(const std::string& directory, const std::vector<std::string>& trusted);
 
-// The user's directory, then the read-only ones.
+// One store per directory, in the same order.
 [[nodiscard]] std::shared_ptr<LayeredStore> open_disk_stores(const CacheSettings& settings);
 
 }  // namespace convt_jit

@@ -1,5 +1,6 @@
 #include "compile/library.h"
 
+#include "compile/places.h"
 #include "compile/search.h"
 #include "convt_jit/error.h"
 #include "log/log.h"
@@ -10,39 +11,14 @@
 #include <link.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <set>
 #include <vector>
 
 namespace convt_jit {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string environment(const char* name) {
-    const char* value = std::getenv(name);
-    return value != nullptr ? value : "";
-}
-
-std::string file_of(const void* address) {
-    Dl_info info{};
-    return dladdr(address, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
-}
-
-SearchPlaces search_places() {
-    SearchPlaces places;
-    places.file = environment("CONVT_JIT_NVRTC");
-    for (const char* name : {"CUDA_HOME", "CUDA_PATH"})
-        if (const std::string home = environment(name); !home.empty()) places.toolkits.push_back(home);
-    places.toolkits.emplace_back("/usr/local/cuda");
-    std::error_code ignored;
-    const std::string self = file_of(reinterpret_cast<const void*>(&open_nvrtc));
-    for (const fs::path& file : {fs::weakly_canonical(self, ignored), fs::read_symlink("/proc/self/exe", ignored)})
-        if (file.has_parent_path()) places.program_directories.push_back(file.parent_path().string());
-    return places;
-}
 
 // Link-time identity of the library that holds `address`, from its own notes in memory.
 std::string build_id_of(const void* address) {
@@ -160,7 +136,7 @@ NvrtcLibrary open_nvrtc() {
             continue;
         }
         const auto* const inside = reinterpret_cast<const void*>(library.version);
-        library.path = file_of(inside);
+        library.path = loaded_file(inside);
         library.build_id = build_id_of(inside);
         int major = 0, minor = 0;
         if (library.version(&major, &minor) == NVRTC_SUCCESS) preload_builtins(library.path, major, minor);

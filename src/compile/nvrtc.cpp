@@ -10,6 +10,7 @@
 #include <locale.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -127,13 +128,19 @@ struct Nvrtc::Impl {
     }
 };
 
+namespace {
+std::atomic<const Nvrtc*> open_one{nullptr};
+}  // namespace
+
 Nvrtc::Nvrtc() : impl_(std::make_unique<Impl>()) {}
 Nvrtc::~Nvrtc() = default;
 
 Nvrtc& Nvrtc::instance() {
-    static Nvrtc instance;
-    return instance;
+    static auto* const instance = new Nvrtc;  // never destroyed: a thread may compile while the process ends
+    open_one.store(instance, std::memory_order_release);
+    return *instance;
 }
+const Nvrtc* Nvrtc::opened() noexcept { return open_one.load(std::memory_order_acquire); }
 
 const NvrtcVersion& Nvrtc::version() const { return impl_->version; }
 const std::string& Nvrtc::path() const { return impl_->library.path; }

@@ -35,6 +35,8 @@ class Nvrtc {
 public:
     // Throws CompileError that lists where it looked. A later call looks again.
     static Nvrtc& instance();
+    // The same where it is open already, else null.
+    [[nodiscard]] static const Nvrtc* opened() noexcept;
     ~Nvrtc();
     Nvrtc(const Nvrtc&) = delete;
     Nvrtc& operator=(const Nvrtc&) = delete;

@@ -1,79 +1,17 @@
 #include "engine/build.h"
 
-#include "compile/nvrtc.h"
 #include "convt_jit/error.h"
+#include "engine/compiler.h"
+#include "engine/stopwatch.h"
 #include "layer/fingerprint.h"
 #include "log/log.h"
-#include "render/render.h"
 
-#include <fmt/chrono.h>
-#include <fmt/ranges.h>
-#include <unistd.h>
+#include <fmt/format.h>
 
-#include <chrono>
-#include <climits>
-#include <ctime>
 #include <utility>
 
 namespace convt_jit {
 namespace {
-
-class Stopwatch {
-public:
-    [[nodiscard]] double milliseconds() const {
-        return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
-    }
-
-private:
-    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-std::string producer() {
-    const NvrtcVersion& v = Nvrtc::instance().version();
-    return v.build.empty() ? fmt::format("nvrtc {}.{}", v.major, v.minor) : fmt::format("nvrtc {}", v.build);
-}
-
-KeyFields key_fields(const Source& source, const Arch& arch) {
-    KeyFields key;
-    key.source_digest = digest(source.text);
-    key.options = fmt::format("{}", fmt::join(compile_options(arch), " "));
-    key.arch = to_string(arch);
-    key.producer = producer();
-    return key;
-}
-
-std::string host_name() {
-    char name[HOST_NAME_MAX + 1] = {};
-    return gethostname(name, HOST_NAME_MAX) == 0 ? name : "";
-}
-
-std::shared_ptr<const Entry> compile(const Request& request, const Source& source, KeyFields key) {
-    auto entry = std::make_shared<Entry>();
-    entry->cubin = Nvrtc::instance().compile(source, request.arch).bytes;
-    entry->key = std::move(key);
-    Provenance& from = entry->provenance;
-    from.library = version();
-    from.host = host_name();
-    from.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-    from.layer = fingerprint(request.layer);
-    from.family = family_name(request.plan);
-    from.plan = to_string(request.plan);
-    from.entry_point = source.entry;
-    from.shared_bytes = shared_bytes_per_block(request.layer, request.plan);
-    return entry;
-}
-
-std::unique_ptr<const driver::Module> load(const Entry& entry, const driver::Context& context, KernelInfo& info) {
-    const Stopwatch watch;
-    auto module =
-        std::make_unique<const driver::Module>(context, entry.cubin, entry.provenance.entry_point, info.shared_bytes);
-    info.load_ms = watch.milliseconds();
-    info.registers = module->facts().registers;
-    info.spill_bytes = module->facts().local_bytes;
-    return module;
-}
-
-}  // namespace
 
 KernelInfo describe(const Request& request) {
     KernelInfo info;
@@ -86,51 +24,45 @@ KernelInfo describe(const Request& request) {
     return info;
 }
 
-std::shared_ptr<const Entry> find_or_compile(const Request& request, const Stores& stores, KernelInfo& info) {
-    const Stopwatch rendering;
-    const Source source = render(request.layer, request.plan, request.arch);
-    info.render_ms = rendering.milliseconds();
-    KeyFields fields = key_fields(source, request.arch);
-    info.key = digest(fields);
-
-    for (const auto& [store, origin] :
-         {std::pair<Store*, Origin>{stores.memory.get(), Origin::memory}, {stores.disk.get(), Origin::disk}}) {
-        if (store == nullptr) continue;
-        if (auto entry = store->find(info.key)) {
-            info.origin = origin;
-            log::debug("{} for {}: found in {}", info.key, info.arch, store->describe());
-            if (origin == Origin::disk && stores.memory) stores.memory->put(info.key, entry);
-            return entry;
-        }
-    }
-
-    const Stopwatch compiling;
-    auto entry = compile(request, source, std::move(fields));
-    info.compile_ms = compiling.milliseconds();
-    info.origin = Origin::compiler;
-    log::info("compiled \"{}\" for {} in {:.0f} ms", info.layer, info.arch, info.compile_ms);
-    if (stores.memory) stores.memory->put(info.key, entry);
-    return entry;
+std::unique_ptr<const driver::Module> load(const Entry& entry, const driver::Context& context, KernelInfo& info) {
+    const Stopwatch watch;
+    auto module =
+        std::make_unique<const driver::Module>(context, entry.cubin, entry.provenance.entry_point, info.shared_bytes);
+    info.load_ms = watch.milliseconds();
+    info.registers = module->facts().registers;
+    info.spill_bytes = module->facts().local_bytes;
+    return module;
 }
+
+// Without a compiler nothing can be done about a kernel that does not load.
+void require_compiler(const CacheSettings& settings, const DriverError& error, const KernelInfo& info) try {
+    static_cast<void>(open_compiler(settings));
+} catch (const CompileError& absent) {
+    throw DriverError(fmt::format("the cached kernel {} for \"{}\" does not load: {}\nIt cannot be compiled again: {}",
+                                  info.key, info.layer, error.what(), absent.what()),
+                      error.call(), error.code(), error.name());
+}
+
+}  // namespace
 
 std::shared_ptr<const Kernel::Impl> build_for_cuda(const Request& request, const Device& device,
                                                    const driver::Context& context, const Stores& stores) {
     KernelInfo info = describe(request);
-    auto entry = find_or_compile(request, stores, info);
+    MachineCode code(request, stores, info);
     std::unique_ptr<const driver::Module> module;
-    try {
-        module = load(*entry, context, info);
-    } catch (const DriverError& error) {
-        if (info.origin == Origin::compiler) throw;
-        // What a store gave us cannot be used here, whatever its checksum says: build it anew, once.
-        log::warning("a cached kernel for \"{}\" does not load ({}); compiling it again", info.layer, error.what());
-        entry = find_or_compile(request, {}, info);
-        module = load(*entry, context, info);
-    }
-    // Published only after it has been seen to load.
-    if (info.origin == Origin::compiler && stores.disk) stores.disk->put(info.key, *entry);
-    return std::make_shared<const Kernel::Impl>(
-        Kernel::Impl{request.layer, request.plan, request.arch, device, std::move(info), std::move(module), nullptr});
+    const auto load_it = [&](const Entry& entry) { module = load(entry, context, info); };
+    auto entry = code.find();
+    if (entry == nullptr) entry = code.make(load_it);
+    if (module == nullptr) try {
+            load_it(*entry);
+        } catch (const DriverError& error) {
+            require_compiler(stores.settings, error, info);
+            // What a store gave us cannot be used here, whatever its checksum says: build it anew, once.
+            log::warning("a cached kernel for \"{}\" does not load ({}); compiling it again", info.layer, error.what());
+            code.replace(load_it);
+        }
+    return std::make_shared<const Kernel::Impl>(Kernel::Impl{request.layer, request.plan, request.arch, device,
+                                                             std::move(info), std::move(module), nullptr, nullptr});
 }
 
 std::shared_ptr<const Kernel::Impl> build_for_simulator(const Request& request) {
@@ -142,8 +74,21 @@ std::shared_ptr<const Kernel::Impl> build_for_simulator(const Request& request) 
     auto program = std::make_unique<const sim::Program>(source);
     info.compile_ms = compiling.milliseconds();
     info.arch = "sim";
-    return std::make_shared<const Kernel::Impl>(Kernel::Impl{
-        request.layer, request.plan, request.arch, Device::simulator(), std::move(info), nullptr, std::move(program)});
+    return std::make_shared<const Kernel::Impl>(Kernel::Impl{request.layer, request.plan, request.arch,
+                                                             Device::simulator(), std::move(info), nullptr,
+                                                             std::move(program), nullptr});
+}
+
+bool is_cached(const Request& request, const Stores& stores) {
+    KernelInfo info = describe(request);
+    return MachineCode(request, stores, info).exists();
+}
+
+KernelInfo compile_ahead(const Request& request, const Stores& stores) {
+    KernelInfo info = describe(request);
+    MachineCode code(request, stores, info);
+    if (code.find() == nullptr) static_cast<void>(code.make());
+    return info;
 }
 
 }  // namespace convt_jit

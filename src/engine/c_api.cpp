@@ -92,17 +92,34 @@ int convt_engine_create(const char* cache_dir, convt_engine** engine) {
 
 void convt_engine_destroy(convt_engine* engine) { delete engine; }
 
-int convt_prepare(convt_engine* engine, const char* layer, int device, const char* plan, convt_kernel** kernel) {
+namespace {
+
+int prepare(convt_engine* engine, const char* layer, int device, const char* plan, Policy policy,
+            convt_kernel** kernel) noexcept {
     return guarded([&] {
         required(kernel, "kernel") = nullptr;
         required(engine, "engine");
         PrepareOptions options;
         options.device = device_of(device);
+        options.policy = policy;
         if (plan != nullptr) options.plan = plan;
         Kernel prepared = engine->engine.prepare(parse_layer(&required(layer, "layer")), options);
         *kernel = std::make_unique<convt_kernel>(convt_kernel{std::move(prepared)}).release();
     });
 }
+
+}  // namespace
+
+int convt_prepare(convt_engine* engine, const char* layer, int device, const char* plan, convt_kernel** kernel) {
+    return prepare(engine, layer, device, plan, Policy::wait, kernel);
+}
+
+int convt_prepare_no_wait(convt_engine* engine, const char* layer, int device, const char* plan,
+                          convt_kernel** kernel) {
+    return prepare(engine, layer, device, plan, Policy::no_wait, kernel);
+}
+
+int convt_kernel_pending(const convt_kernel* kernel) { return kernel != nullptr && kernel->kernel.pending() ? 1 : 0; }
 
 void convt_kernel_destroy(convt_kernel* kernel) { delete kernel; }
 

@@ -1,19 +1,17 @@
 #include "convt_jit/engine.h"
 
-#include "cache/directory.h"
-#include "cache/disk_store.h"
-#include "cache/memory_store.h"
-#include "convt_jit/error.h"
+#include "engine/background.h"
 #include "engine/build.h"
+#include "engine/compiler.h"
+#include "engine/kernels.h"
+#include "engine/successor.h"
 #include "layer/fingerprint.h"
 #include "log/log.h"
-#include "plan/plan.h"
-#include "render/render.h"
 
 #include <fmt/format.h>
 
-#include <future>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -23,72 +21,106 @@ namespace {
 // The simulator runs what a current data-centre GPU would.
 constexpr Arch kSimulatedArch{90, 0};
 
-Request make_request(const Layer& layer, const Arch& arch, const PrepareOptions& options) {
-    Request request;
-    request.plan = choose(layer, arch, {options.plan, options.exact_nonfinite});
-    request.arch = compile_arch(request.plan, arch);
-    request.layer = layer;
-    request.layer.batch.reset();
-    request.layer.input = {};
-    return request;
+CacheSettings settings_for(const EngineOptions& options) {
+    CacheSettings settings = cache_settings();
+    if (options.cache_dir && options.cache_dir->empty()) {
+        settings.directory.reset();
+        settings.layers.clear();
+    } else if (options.cache_dir) {
+        settings.directory = options.cache_dir;
+    }
+    if (options.cache_path) settings.layers = *options.cache_path;
+    if (options.cache_max_bytes) settings.max_bytes = *options.cache_max_bytes;
+    if (options.cache_wait) settings.wait = *options.cache_wait;
+    if (options.cache_producer) settings.producer = *options.cache_producer;
+    return settings;
 }
 
 Stores open_stores(const EngineOptions& options) {
-    Stores stores;
-    stores.memory = std::make_shared<MemoryStore>();
-    const std::optional<std::string> directory = options.cache_dir ? options.cache_dir : default_cache_directory();
-    if (directory && !directory->empty())
-        stores.disk = std::make_shared<DiskStore>(*directory);
-    else
+    Stores stores{settings_for(options), std::make_shared<MemoryStore>(), nullptr};
+    if (!stores.settings.directory)
         log::info("no disk cache: {}", options.cache_dir ? "switched off" : "no home directory");
+    stores.disk = open_disk_stores(stores.settings);
     return stores;
 }
 
-// The same loaded kernel, as a prepare finds it that had nothing to do.
-std::shared_ptr<const Kernel::Impl> from_memory(Kernel::Impl kernel) {
-    kernel.info.origin = Origin::memory;
-    kernel.info.render_ms = kernel.info.compile_ms = kernel.info.load_ms = 0;
-    return std::make_shared<const Kernel::Impl>(std::move(kernel));
+// Where a kernel is to run.
+struct Site {
+    Device device;
+    std::optional<driver::Context> context;  // on a CUDA device
+};
+
+std::string name_of(const Request& request, const Site& site) {
+    const std::string where = site.context ? fmt::format("{}.{}", site.device.ordinal(), site.context->id) : "sim";
+    return fmt::format("{}|{}|{}", fingerprint(request.layer), to_string(request.plan), where);
+}
+
+Kernel with_successor(Kernel::Impl kernel, std::shared_ptr<const Successor> successor) {
+    kernel.successor = std::move(successor);
+    return Kernel(std::make_shared<const Kernel::Impl>(std::move(kernel)));
 }
 
 }  // namespace
 
 struct Engine::Impl {
-    using Future = std::shared_future<std::shared_ptr<const Kernel::Impl>>;
-
     explicit Impl(const EngineOptions& options) : stores(open_stores(options)) {}
 
-    // The kernel under `name`, built by the first caller while the others wait. A build that fails is forgotten, so
-    // that the next caller tries again.
-    template <class Build>
-    Kernel single_flight(const std::string& name, const Build& build) {
-        std::promise<std::shared_ptr<const Kernel::Impl>> promise;
-        {
-            std::unique_lock lock(mutex);
-            if (const auto found = kernels.find(name); found != kernels.end()) {
-                const Future future = found->second;
-                lock.unlock();
-                return Kernel(from_memory(*future.get()));
+    [[nodiscard]] Kernels::Built get(const Request& request, const Site& site) {
+        return kernels.get(name_of(request, site), [&] {
+            return site.context ? build_for_cuda(request, site.device, *site.context, stores)
+                                : build_for_simulator(request);
+        });
+    }
+
+    [[nodiscard]] Kernel get_at_once(const Request& request, const Site& site) {
+        if (auto kernel = kernels.find(name_of(request, site))) return Kernel(std::move(kernel));
+        const Request other = generic(request);
+        if (other.plan == request.plan || (site.context && is_cached(request, stores)))
+            return Kernel(get(request, site));
+        // The generic one first: both at once would only make it come later.
+        auto kernel = get(other, site);
+        return with_successor(*kernel, successor(request, site));
+    }
+
+    // The one that takes over from the generic kernel; all handles of one name share it.
+    [[nodiscard]] std::shared_ptr<const Successor> successor(const Request& request, const Site& site) {
+        const std::string name = name_of(request, site);
+        const std::scoped_lock lock(mutex);
+        auto& place = successors[name];
+        if (place != nullptr) return place;
+        const auto next = std::make_shared<Successor>();
+        const auto run = [this, request, site, name, next] {
+            try {
+                next->become(get(request, site));
+                const std::scoped_lock again(mutex);
+                successors.erase(name);  // `kernels` has it from now on
+            } catch (const std::exception& error) {
+                // It stays in `successors`, so that nobody tries again.
+                log::warning("\"{}\" stays with a generic kernel: {}", request.asked_layer, error.what());
+                next->give_up();
             }
-            kernels.emplace(name, promise.get_future().share());
-        }
+        };
         try {
-            auto kernel = build();
-            promise.set_value(kernel);
-            return Kernel(std::move(kernel));
+            background.submit({run, [next] { next->give_up(); }});
         } catch (...) {
-            {
-                const std::scoped_lock lock(mutex);
-                kernels.erase(name);
-            }
-            promise.set_exception(std::current_exception());
+            successors.erase(name);
             throw;
         }
+        place = next;
+        return next;
+    }
+
+    void clear() {
+        kernels.clear();
+        const std::scoped_lock lock(mutex);
+        std::erase_if(successors, [](const auto& item) { return !item.second->pending(); });
     }
 
     Stores stores;
+    Kernels kernels;
     std::mutex mutex;
-    std::unordered_map<std::string, Future> kernels;
+    std::unordered_map<std::string, std::shared_ptr<const Successor>> successors;  // by name: pending or failed
+    Background background;                                                         // last: its threads use the others
 };
 
 Engine::Engine(const EngineOptions& options) : impl_(std::make_unique<Impl>(options)) {}
@@ -98,23 +130,23 @@ Engine& Engine::operator=(Engine&&) noexcept = default;
 
 Kernel Engine::prepare(const Layer& layer, const PrepareOptions& options) {
     validate(layer);
-    const Device device = options.device.value_or(Device::best());
-    const Arch arch = device.is_cuda() ? parse_arch(device.arch()) : kSimulatedArch;
+    Site site{options.device.value_or(Device::best()), std::nullopt};
+    const Arch arch = site.device.is_cuda() ? parse_arch(site.device.arch()) : kSimulatedArch;
     const Request request = make_request(layer, arch, options);
-    const std::string name = fmt::format("{}|{}|", fingerprint(request.layer), to_string(request.plan));
-    if (!device.is_cuda()) return impl_->single_flight(name + "sim", [&] { return build_for_simulator(request); });
-    const driver::Context context = driver::context_for(device.ordinal());
-    return impl_->single_flight(fmt::format("{}{}.{}", name, device.ordinal(), context.id),
-                                [&] { return build_for_cuda(request, device, context, impl_->stores); });
+    if (site.device.is_cuda()) site.context = driver::context_for(site.device.ordinal());
+    return options.policy == Policy::no_wait ? impl_->get_at_once(request, site) : Kernel(impl_->get(request, site));
+}
+
+Kernel Engine::prepare(const Layer& layer, Policy policy) { return prepare(layer, PrepareOptions(), policy); }
+
+Kernel Engine::prepare(const Layer& layer, PrepareOptions options, Policy policy) {
+    options.policy = policy;
+    return prepare(layer, options);
 }
 
 KernelInfo Engine::compile(const Layer& layer, const std::string& arch, const PrepareOptions& options) {
     validate(layer);
-    const Request request = make_request(layer, parse_arch(arch), options);
-    KernelInfo info = describe(request);
-    const auto entry = find_or_compile(request, impl_->stores, info);
-    if (info.origin == Origin::compiler && impl_->stores.disk) impl_->stores.disk->put(info.key, *entry);
-    return info;
+    return compile_ahead(make_request(layer, parse_arch(arch), options), impl_->stores);
 }
 
 Rendered Engine::render(const Layer& layer, const std::string& arch, const PrepareOptions& options) {
@@ -124,11 +156,11 @@ Rendered Engine::render(const Layer& layer, const std::string& arch, const Prepa
     return {to_string(request.plan), source.text, source.entry};
 }
 
-void Engine::clear() {
-    const std::scoped_lock lock(impl_->mutex);
-    std::erase_if(impl_->kernels, [](const auto& item) {
-        return item.second.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-    });
+CacheWanted Engine::wanted(const Layer& layer, const std::string& arch, const PrepareOptions& options) {
+    validate(layer);
+    return convt_jit::wanted(make_request(layer, parse_arch(arch), options), wanted_producer(cache_settings()));
 }
+
+void Engine::clear() { impl_->clear(); }
 
 }  // namespace convt_jit

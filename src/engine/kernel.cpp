@@ -19,6 +19,12 @@ const Kernel::Impl& made(const Kernel::Impl* kernel) {
     return *kernel;
 }
 
+const Kernel::Impl& current(const Kernel::Impl* kernel) {
+    const Kernel::Impl& first = made(kernel);
+    const Kernel::Impl* next = first.successor != nullptr ? first.successor->get() : nullptr;
+    return next != nullptr ? *next : first;
+}
+
 std::size_t y_element_bytes(const Kernel::Impl& kernel) {
     return std::holds_alternative<ReferenceTile>(kernel.plan.tile) ? sizeof(double) : size_of(kernel.layer.dtype);
 }
@@ -89,7 +95,7 @@ const char* to_string(Origin origin) noexcept {
 }
 
 void Kernel::launch(const Tensors& tensors, const Shape& shape, StreamHandle stream) const {
-    const Impl& kernel = made(impl_.get());
+    const Impl& kernel = current(impl_.get());
     validate(kernel.layer, shape);
     if (shape.batch == 0) return;
     check_tensors(kernel, tensors);
@@ -103,11 +109,15 @@ void Kernel::launch(const Tensors& tensors, const Shape& shape, StreamHandle str
         simulate(kernel, tensors, shape, launch, args);
 }
 
-const KernelInfo& Kernel::info() const { return made(impl_.get()).info; }
-const Layer& Kernel::layer() const { return made(impl_.get()).layer; }
-Device Kernel::device() const { return made(impl_.get()).device; }
-std::string Kernel::source() const {
+const KernelInfo& Kernel::info() const { return current(impl_.get()).info; }
+const Layer& Kernel::layer() const { return current(impl_.get()).layer; }
+Device Kernel::device() const { return current(impl_.get()).device; }
+bool Kernel::pending() const {
     const Impl& kernel = made(impl_.get());
+    return kernel.successor != nullptr && kernel.successor->pending();
+}
+std::string Kernel::source() const {
+    const Impl& kernel = current(impl_.get());
     return render(kernel.layer, kernel.plan, kernel.arch).text;
 }
 

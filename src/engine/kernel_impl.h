@@ -1,8 +1,9 @@
-// Kernel::Impl: what a Kernel handle points to. Immutable once made, so launches need no lock.
+// Kernel::Impl: what a Kernel handle points to. Immutable but for its successor, so launches need no lock.
 #pragma once
 
 #include "convt_jit/kernel.h"
 #include "driver/module.h"
+#include "engine/successor.h"
 #include "plan/geometry.h"
 #include "plan/plan.h"
 #include "sim/program.h"
@@ -19,6 +20,9 @@ struct Kernel::Impl {
     KernelInfo info;
     std::shared_ptr<const driver::Module> module;  // on a CUDA device
     std::shared_ptr<const sim::Program> program;   // on the simulator
+    // Takes over once it is there; null where this kernel is as good as it gets. This one stays as long as the handle,
+    // for launches that have begun, and for references that info() gave out.
+    std::shared_ptr<const Successor> successor;
 };
 
 }  // namespace convt_jit

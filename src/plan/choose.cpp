@@ -55,4 +55,11 @@ Plan choose(const Layer& layer, const Arch& arch, const PlanOptions& options) {
     return plan;
 }
 
+Plan generic_plan(const Plan& plan, const Layer& layer, const Arch& arch) {
+    if (std::holds_alternative<ReferenceTile>(plan.tile)) return plan;
+    const DirectTile tile = DirectTile::generic();
+    return tile.unsupported(layer, arch, plan.exact_nonfinite).empty() ? Plan{tile, plan.index64, plan.exact_nonfinite}
+                                                                       : plan;
+}
+
 }  // namespace convt_jit

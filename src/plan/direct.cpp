@@ -117,6 +117,15 @@ std::string DirectTile::unsupported(const Layer& layer, const Arch& arch, bool) 
     return {};
 }
 
+DirectTile DirectTile::generic() {
+    DirectTile tile;
+    tile.positions_per_thread = tile.channels_per_thread = 1;
+    tile.channel_chunk = 1;
+    tile.stage_input = tile.stage_weights = false;
+    tile.unroll = 1;
+    return tile;
+}
+
 DirectTile DirectTile::standard(const Layer& layer, const Arch& arch) {
     DirectTile tile;
     const std::int64_t outputs = layer.out_channels_per_group();

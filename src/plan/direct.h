@@ -52,6 +52,8 @@ struct DirectTile {
     // What every family answers (src/plan/plan.h).
     [[nodiscard]] static DirectTile standard(const Layer& layer,
                                              const Arch& arch);  // there is one for every valid layer
+    // The least code: for every layer, compiled in the least time.
+    [[nodiscard]] static DirectTile generic();
     [[nodiscard]] std::string unsupported(const Layer& layer, const Arch& arch, bool exact_nonfinite) const;
     [[nodiscard]] int threads() const { return position_threads() * row_phases * column_phases * channel_vectors; }
     [[nodiscard]] std::size_t shared_bytes(const Layer& layer) const;

@@ -46,4 +46,8 @@ struct PlanOptions {
 // plan cannot serve the layer on the arch (and says why).
 [[nodiscard]] Plan choose(const Layer& layer, const Arch& arch, const PlanOptions& options = {});
 
+// The plan that compiles fastest and serves all that `plan` serves: narrow, nothing unrolled, nothing staged. The same
+// plan where there is no other (those of the `reference` family write another type).
+[[nodiscard]] Plan generic_plan(const Plan& plan, const Layer& layer, const Arch& arch);
+
 }  // namespace convt_jit

@@ -50,6 +50,15 @@ static void computes(convt_engine* engine) {
     CHECK(convt_prepare(engine, "k2 o1 c1 bias", CONVT_SIMULATOR, convt_kernel_plan(kernel), &again) == CONVT_OK);
     CHECK(again != NULL && strcmp(convt_kernel_plan(again), convt_kernel_plan(kernel)) == 0);
     convt_kernel_destroy(again);
+
+    /* Without waiting: the kernel is in memory already. */
+    CHECK(convt_prepare_no_wait(engine, "c1 o1 k2 bias f32", CONVT_SIMULATOR, NULL, &again) == CONVT_OK);
+    CHECK(convt_kernel_pending(again) == 0);
+    CHECK(again != NULL && strcmp(convt_kernel_plan(again), convt_kernel_plan(kernel)) == 0);
+    convt_kernel_destroy(again);
+    CHECK(convt_kernel_pending(NULL) == 0);
+    CHECK(convt_prepare_no_wait(engine, NULL, CONVT_SIMULATOR, NULL, &again) == CONVT_LAYER_ERROR);
+    CHECK(again == NULL);
     tensors.bias = &bias;
     memset(y, 0, sizeof y);
     CHECK(convt_launch(kernel, &tensors, 2, &input, 1, NULL) == CONVT_OK);

@@ -20,6 +20,14 @@ run(${CMAKE_COMMAND} -S ${SOURCE}/examples -B ${SCRATCH}/examples -G ${GENERATOR
 run(${CMAKE_COMMAND} --build ${SCRATCH}/examples)
 run(${SCRATCH}/examples/simulate)
 run(${SCRATCH}/examples/simulate_static)
+file(REMOVE_RECURSE ${SCRATCH}/warm ${SCRATCH}/imported)
+run(${CMAKE_COMMAND} -E env CONVT_JIT_CACHE_DIR=${SCRATCH}/warm ${SCRATCH}/examples/warm_only warm sm_90)
+run(${CMAKE_COMMAND} -E env CONVT_JIT_CACHE_DIR=${SCRATCH}/warm ${SCRATCH}/examples/warm_only export ${SCRATCH}/k.tar)
+run(${CMAKE_COMMAND} -E env CONVT_JIT_CACHE_DIR=${SCRATCH}/imported CONVT_JIT_NVRTC=/nonexistent
+  ${SCRATCH}/examples/warm_only import ${SCRATCH}/k.tar)
+# Without a compiler, and none is needed.
+run(${CMAKE_COMMAND} -E env CONVT_JIT_CACHE_DIR=${SCRATCH}/imported CONVT_JIT_NVRTC=/nonexistent
+  ${SCRATCH}/examples/warm_only warm sm_90)
 
 find_program(PKG_CONFIG pkg-config REQUIRED)
 file(GLOB_RECURSE packages ${SCRATCH}/prefix/*/convt_jit.pc)

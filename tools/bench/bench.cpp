@@ -156,10 +156,6 @@ private:
     Buffer x_, w_, bias_, residual_, scale_, shift_, y_;
 };
 
-DType dtype_named(const std::string& name) {
-    return name == "f16" ? DType::f16 : name == "bf16" ? DType::bf16 : DType::f32;
-}
-
 std::vector<NamedLayer> chosen_layers(const BenchOptions& options) {
     std::vector<NamedLayer> layers = options.layers.layers();
     std::erase_if(layers, [&](const NamedLayer& named) {
@@ -168,11 +164,7 @@ std::vector<NamedLayer> chosen_layers(const BenchOptions& options) {
     });
     if (layers.empty()) throw LayerError("--filter", options.filter, "a part of the name or string of some layer");
     if (!options.dtype.empty())
-        for (NamedLayer& named : layers) {
-            named.layer.dtype = dtype_named(options.dtype);
-            named.layer.precision = options.dtype == "tf32" ? Precision::tf32 : Precision::ieee;
-            validate(named.layer);
-        }
+        for (NamedLayer& named : layers) set_dtype(named.layer, options.dtype);
     for (const NamedLayer& named : layers)
         if (known_shape(named.layer).batch == 0)
             throw LayerError(place(named), LayerError("batch", "0", "1 or more, as nothing takes no time"));
@@ -267,7 +259,8 @@ void add_bench(CLI::App& app, int& status) {
     CLI::App* const command = app.add_subcommand("bench", "Measure layers on the GPU against the speed of light");
     options->layers.add_to(*command);
     command->add_option("--json", options->json, "write the results there, too")->type_name("FILE")->check(not_empty());
-    command->add_option("--filter", options->filter, "only layers whose name or string contains this");
+    command->add_option("--filter", options->filter, "only layers whose name or string contains this")
+        ->check(not_empty());
     command->add_option("--dtype", options->dtype, "measure all layers in this instead of their own")
         ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}));
     command->add_option("--repeats", options->repeats, "launches of which the median is taken")

@@ -37,7 +37,13 @@ std::string place(const NamedLayer& named) {
     return named.where.empty() ? fmt::format("\"{}\"", title(named)) : named.where;
 }
 
-std::vector<NamedLayer> LayerChoice::layers() const {
+void set_dtype(Layer& layer, const std::string& name) {
+    layer.dtype = name == "f16" ? DType::f16 : name == "bf16" ? DType::bf16 : DType::f32;
+    layer.precision = name == "tf32" ? Precision::tf32 : Precision::ieee;
+    validate(layer);
+}
+
+std::vector<NamedLayer> LayerChoice::layers(InputSize input) const {
     std::vector<NamedLayer> chosen;
     for (const std::string& text : strings) chosen.push_back({"", parse(text, strings.size() == 1)});
     if (!file.empty())
@@ -45,8 +51,10 @@ std::vector<NamedLayer> LayerChoice::layers() const {
     if (chosen.empty()) throw LayerError("LAYER", "missing", "at least one layer string, or --layers FILE with one");
     for (const NamedLayer& named : chosen) {
         const std::string where = place(named);
-        if (named.layer.input.empty())
+        if (named.layer.input.empty()) {
+            if (input == InputSize::optional) continue;
             throw LayerError(where, LayerError("in", "missing", "input sizes as in128x256, since tensors are made"));
+        }
         try {
             validate(named.layer, known_shape(named.layer));
         } catch (const LayerError& error) {

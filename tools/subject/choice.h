@@ -15,14 +15,20 @@ namespace convt_jit::tools {
 // What an error about it begins with: file and line, else its title.
 [[nodiscard]] std::string place(const NamedLayer& named);
 
+// "f32", "tf32", "f16" or "bf16", as --dtype takes them. Throws LayerError where the layer cannot be of that.
+void set_dtype(Layer& layer, const std::string& name);
+
+// Whether layers must know their input sizes.
+enum class InputSize { required, optional };
+
 // LAYER... and --layers FILE.
 struct LayerChoice {
     std::vector<std::string> strings;
     std::string file;
 
     void add_to(CLI::App& command);
-    // Throws LayerError; also where nothing was named, or a layer knows no input size or one that is not valid.
-    [[nodiscard]] std::vector<NamedLayer> layers() const;
+    // Throws LayerError; also where nothing was named, or a layer has an input size that is not valid.
+    [[nodiscard]] std::vector<NamedLayer> layers(InputSize input = InputSize::required) const;
 };
 
 // --plan TEXT.

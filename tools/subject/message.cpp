@@ -43,6 +43,11 @@ void complain(std::string_view text) noexcept {
     std::fflush(stderr);
 }
 
+void tell_raw(std::string_view text) noexcept {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+}
+
 std::string shown(std::string_view text) { return escaped(text, "\n\t"); }
 
 std::string shown_in_line(std::string_view text) { return escaped(text, ""); }

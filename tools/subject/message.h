@@ -9,6 +9,9 @@ namespace convt_jit::tools {
 // "convt: TEXT" on stderr. Where that cannot be written to, the exit code alone has to tell.
 void complain(std::string_view text) noexcept;
 
+// On stderr as it is, for who may rewrite the terminal's line.
+void tell_raw(std::string_view text) noexcept;
+
 // With control characters as \x1b; line breaks and tabs stay, or not.
 [[nodiscard]] std::string shown(std::string_view text);
 [[nodiscard]] std::string shown_in_line(std::string_view text);

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -48,7 +49,7 @@ protected:
         write(scratch / "bad.tar", archive);
         const Root to = root("to");
         try {
-            import_archive(to, scratch / "bad.tar");
+            import_archive(to, check_archive(scratch / "bad.tar"));
         } catch (const CacheError& error) {
             for (const auto& key : keys) EXPECT_FALSE(fs::exists(sample::entry_path(scratch / "to", key)));
             return error.what();
@@ -67,7 +68,7 @@ TEST_F(Archive, CarriesEverythingAndIsTheSameEachTime) {
     const auto out = export_archive(root("from"), tar, {});
     EXPECT_EQ(out.entries, 3u);
     EXPECT_EQ(out.bytes, file_of(0).size() + file_of(1).size() + file_of(2).size());
-    const auto in = import_archive(root("to"), tar);
+    const auto in = import_archive(root("to"), check_archive(tar));
     EXPECT_EQ(in.entries, 3u);
     EXPECT_EQ(in.bytes, out.bytes);
     DiskStore store(scratch / "to");
@@ -93,16 +94,16 @@ TEST_F(Archive, IsAPlainTar) {
 
 TEST_F(Archive, MayHoldSomeArchsOnly) {
     EXPECT_EQ(export_archive(root("from"), tar, {"sm_80"}).entries, 1u);
-    EXPECT_EQ(import_archive(root("to"), tar).entries, 1u);
+    EXPECT_EQ(import_archive(root("to"), check_archive(tar)).entries, 1u);
     EXPECT_NE(DiskStore(scratch / "to").find(keys[2]), nullptr);
     EXPECT_EQ(DiskStore(scratch / "to").find(keys[0]), nullptr);
 }
 
 TEST_F(Archive, SkipsWhatIsThereAndMendsWhatIsDamagedThere) {
     export_archive(root("from"), tar, {});
-    import_archive(root("to"), tar);
+    import_archive(root("to"), check_archive(tar));
     write(sample::entry_path(scratch / "to", keys[0]), "rubbish");
-    const auto again = import_archive(root("to"), tar);
+    const auto again = import_archive(root("to"), check_archive(tar));
     EXPECT_EQ(again.entries, 1u);
     EXPECT_EQ(again.skipped, 2u);
     EXPECT_NE(DiskStore(scratch / "to").find(keys[0]), nullptr);
@@ -113,12 +114,12 @@ TEST_F(Archive, LeavesOutWhatIsDamaged) {
     const auto out = export_archive(root("from"), tar, {});
     EXPECT_EQ(out.entries, 2u);
     EXPECT_EQ(out.skipped, 1u);
-    EXPECT_EQ(import_archive(root("to"), tar).entries, 2u);
+    EXPECT_EQ(import_archive(root("to"), check_archive(tar)).entries, 2u);
 }
 
 TEST_F(Archive, AnEmptyOneIsFine) {
     EXPECT_EQ(export_archive(root("empty"), tar, {}).entries, 0u);
-    EXPECT_EQ(import_archive(root("to"), tar).entries, 0u);
+    EXPECT_EQ(import_archive(root("to"), check_archive(tar)).entries, 0u);
 }
 
 TEST_F(Archive, AnyFlippedByteOrCutIsRefused) {
@@ -196,8 +197,11 @@ TEST_F(Archive, BadPathsAreErrorsAndLeaveNothing) {
     EXPECT_THROW(export_archive(root("from"), scratch / "no/such/x.tar", {}), CacheError);
     EXPECT_THROW(export_archive(root("from"), scratch / "from/", {}), CacheError);
     EXPECT_THROW(export_archive(root("from"), "", {}), CacheError);
-    EXPECT_THROW(import_archive(root("to"), scratch / "nothing.tar"), CacheError);
-    EXPECT_THROW(import_archive(root("to"), scratch / "from"), CacheError);
+    ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);
+    EXPECT_THROW(export_archive(root("from"), scratch / "pipe", {}), CacheError);
+    EXPECT_TRUE(fs::is_fifo(scratch / "pipe")) << "what is no file is not replaced";
+    EXPECT_THROW(import_archive(root("to"), check_archive(scratch / "nothing.tar")), CacheError);
+    EXPECT_THROW(import_archive(root("to"), check_archive(scratch / "from")), CacheError);
     fs::create_directory(scratch / "taken.tar");
     EXPECT_THROW(export_archive(root("from"), scratch / "taken.tar", {}), CacheError);
     for (const auto& item : fs::directory_iterator(scratch.path())) EXPECT_NE(item.path().extension(), ".tmp");

@@ -246,3 +246,10 @@ TEST_F(PublicCache, ADirectoryThatIsNotThereIsAnError) {
     const sample::Variable layers("CONVT_JIT_CACHE_PATH", "/a:/b");
     EXPECT_EQ(cache_directories(), (std::vector<std::string>{directory, "/a", "/b"}));
 }
+
+TEST_F(PublicCache, ABadFileMakesNoDirectory) {
+    std::ofstream(scratch / "bad.tar") << "no tar";
+    EXPECT_THROW((void)cache.import_from(scratch / "bad.tar"), CacheError);
+    EXPECT_THROW((void)cache.import_from(scratch / "missing.tar"), CacheError);
+    EXPECT_FALSE(fs::exists(directory));
+}

@@ -84,7 +84,10 @@ TEST_F(EngineTest, ForcedPlans) {
          {"direct positions=2x3x8 per_thread=4", "direct positions=1x1x16 per_thread=2 channels=1 vectors=2",
           "direct chunk=2", "direct chunk=3", "direct stage_input=0", "direct stage_weights=0",
           "direct stage_input=0 stage_weights=0 index=64", "direct row_phases=1 column_phases=1",
-          "direct row_phases=2 column_phases=1", "direct partial=1", "direct exact_nonfinite=1", "direct unroll=1"}) {
+          "direct row_phases=2 column_phases=1", "direct partial=1", "direct exact_nonfinite=1", "direct unroll=1",
+          "direct positions=1x1x64 per_thread=1 channels=1 vectors=1 row_phases=1 column_phases=1 chunk=1 "
+          "stage_input=0 "
+          "stage_weights=0 unroll=1"}) {
         SCOPED_TRACE(plan);
         const Kernel kernel = engine.prepare(layer, {Device::simulator(), plan, false});
         EXPECT_LE(run(kernel, layer, known_shape(layer), 3).rel_l2, tolerance(layer));

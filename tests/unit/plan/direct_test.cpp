@@ -38,6 +38,7 @@ TEST(Direct, HasADefaultTileForEveryLayer) {
             EXPECT_EQ(tile.unsupported(layer, {arch, 0}, false), "") << to_string(layer) << " on " << arch;
             EXPECT_GE(tile.threads(), 1);
             EXPECT_LE(tile.threads(), 512) << to_string(layer);
+            EXPECT_EQ(DirectTile::generic().unsupported(layer, {arch, 0}, false), "") << to_string(layer);
         }
     }
 }

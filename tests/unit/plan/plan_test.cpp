@@ -84,6 +84,17 @@ TEST(Plan, IndexWidthFollowsTheSizes) {
     EXPECT_TRUE(choose(parse_layer("c1 o1 k3 d1073741824 s1"), kHopper).index64);      // the halo alone needs it
 }
 
+TEST(Plan, TheGenericOneServesWhatThePlanServes) {
+    const Layer layer = parse_layer("c8 o8 in32768x32768 k3x3");
+    const Plan plan = choose(layer, kHopper, {"", true});
+    const Plan generic = generic_plan(plan, layer, kHopper);
+    EXPECT_NE(generic, plan);
+    EXPECT_TRUE(generic.index64 && generic.exact_nonfinite);
+    EXPECT_EQ(generic_plan(generic, layer, kHopper), generic);
+    const Plan reference = choose(layer, kHopper, {"reference", false});
+    EXPECT_EQ(generic_plan(reference, layer, kHopper), reference) << "its y is of another type";
+}
+
 TEST(Plan, SuffixIsDroppedWhereThePlanHasNoUseForIt) {
     const Plan plan = choose(parse_layer("c3 o3 k3x3"), kHopper);
     EXPECT_EQ(compile_arch(plan, Arch{90, 'a'}), (Arch{90, 0}));

@@ -1,0 +1,1 @@
+set(needed_rooms log layer reference plan render compile cache driver sim engine)

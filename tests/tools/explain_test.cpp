@@ -1,0 +1,65 @@
+#include "filled_cache.h"
+
+namespace convt_jit::tools::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ExplainTool : public FilledCache {};
+
+TEST_F(ExplainTool, AHitIsNamed) {
+    const auto json = answer(fmt::format("explain '{}' --arch sm_80", kFirst));
+    EXPECT_EQ(json.at("hit").at("key"), first_.key);
+    EXPECT_EQ(json.at("key"), first_.key);
+    EXPECT_EQ(json.at("wanted").at("plan"), json.at("hit").at("plan"));
+    EXPECT_TRUE(json.at("differing").empty());
+    const Outcome text = convt(fmt::format("cache explain '{}' --arch sm_80", kFirst));
+    for (const char* part : {"hit: ", "source", "options", "producer", first_.key.c_str()})
+        EXPECT_THAT(text.out, HasSubstr(part));
+}
+
+TEST_F(ExplainTool, AMissNamesTheNearestAndWhatDiffers) {
+    const auto arch = answer(fmt::format("explain '{}' --arch sm_86", kFirst), 1);
+    EXPECT_TRUE(arch.at("hit").is_null());
+    EXPECT_EQ(arch.at("nearest").at("key"), first_.key);
+    std::vector<std::string> fields;
+    for (const auto& difference : arch.at("differing")) fields.push_back(difference.at("field"));
+    EXPECT_THAT(fields, ::testing::Contains("arch"));
+    const Outcome layer = convt("cache explain 'c2 o2 k3 tanh' --arch sm_80");
+    EXPECT_EQ(layer.code, 1);
+    for (const char* part : {"miss; nearest", "layer", "relu", "tanh"}) EXPECT_THAT(layer.out, HasSubstr(part));
+}
+
+TEST_F(ExplainTool, WithoutACompilerTheNewestProducerServes) {
+    const Outcome outcome = convt(fmt::format("cache explain '{}' --arch sm_80", kFirst), "CONVT_JIT_NVRTC=/nowhere");
+    EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("not known here"));
+}
+
+TEST_F(ExplainTool, AsksTheReadOnlyDirectoriesToo) {
+    const auto image = directory_ / "image";
+    std::filesystem::rename(cache_path(), image);
+    const std::string question = fmt::format("cache explain '{}' --arch sm_80", kFirst);
+    const std::string path = fmt::format("CONVT_JIT_CACHE_PATH='{}'", image.string());
+    EXPECT_THAT(convt(question, path).out, HasSubstr("hit: " + image.string()));
+    // A directory that was named stands alone.
+    std::filesystem::create_directory(cache_path());
+    std::filesystem::permissions(cache_path(), std::filesystem::perms::owner_all);
+    const Outcome alone = convt(question + " --cache " + cache_path().string(), path);
+    EXPECT_EQ(alone.code, 1);
+    EXPECT_THAT(alone.out, HasSubstr("no entry to compare with"));
+}
+
+TEST_F(ExplainTool, SaysWhatItCannotUnderstand) {
+    expect_failure("explain", 2, "LAYER");
+    expect_failure("explain 'c2 o2 k3'", 2, "--arch");
+    expect_failure("explain 'c2 o2 k3y' --arch sm_80", 2, "column");
+    expect_failure("explain 'c2 o2 k3' --arch sm80", 2, "sm80");
+    expect_failure("explain 'c2 o2 k3' --arch sm_80,sm_90", 2, "a single arch");
+    expect_failure("explain 'c2 o2 k3' --arch sm_80 --plan quickly", 2, "quickly");
+    expect_failure("explain 'c2 o2 k3' --arch sm_80 --cache " + (directory_ / "missing").string(), 2,
+                   "no such directory");
+}
+
+}  // namespace
+}  // namespace convt_jit::tools::test

@@ -1,0 +1,249 @@
+#include "convt_jit/convt_jit.h"
+#include "program.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <set>
+#include <thread>
+
+namespace convt_jit::tools::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Warmup : public ProgramTest {
+protected:
+    [[nodiscard]] json answer(const std::string& arguments, int code, const std::string& environment = "") const {
+        const Outcome outcome = convt("warmup " + arguments + " --json", environment);
+        EXPECT_EQ(outcome.code, code) << arguments << "\n" << outcome.out << outcome.err;
+        return json::parse(outcome.out);
+    }
+    void expect_usage(const std::string& arguments, const std::string& message) const {
+        SCOPED_TRACE(arguments);
+        const Outcome outcome = convt("warmup " + arguments);
+        EXPECT_EQ(outcome.code, 2) << outcome.out;
+        EXPECT_THAT(outcome.err, HasSubstr(message));
+        EXPECT_EQ(outcome.out, "");
+        EXPECT_FALSE(fs::exists(cache_path()));
+    }
+    [[nodiscard]] fs::path cache_path() const { return directory_ / "cache"; }
+    [[nodiscard]] std::set<std::string> entries() const {
+        std::set<std::string> keys;
+        if (!fs::exists(cache_path())) return keys;
+        for (const auto& file : fs::recursive_directory_iterator(cache_path()))
+            if (file.path().extension() == ".cubin") keys.insert(file.path().stem());
+        return keys;
+    }
+    // Layers that differ in their channels: as many kernels.
+    [[nodiscard]] std::string file_of_layers(int count) const {
+        std::string lines;
+        for (int i = 1; i <= count; ++i)
+            lines += fmt::format(
+                R"({{"name": "up{}", "in_channels": 2, "out_channels": {}, "kernel_size": [3, 3], "stride": 2}})"
+                "\n",
+                i, i);
+        const auto file = directory_ / "layers.jsonl";
+        write_text(file, lines);
+        return file.string();
+    }
+    // Runs the program beside this test, with its answer going to directory_/beside.
+    [[nodiscard]] pid_t start(const std::string& arguments) const {
+        const std::string command =
+            fmt::format("CONVT_JIT_CACHE_DIR='{}' exec '{}' warmup {} >'{}' 2>&1", cache_path().string(), CONVT_PROGRAM,
+                        arguments, (directory_ / "beside").string());
+        const pid_t process = fork();
+        if (process == 0) {
+            execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+            _exit(127);
+        }
+        return process;
+    }
+    void wait_for_entries(std::size_t count) const {
+        for (int i = 0; i < 1200 && entries().size() < count; ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        ASSERT_GE(entries().size(), count);
+    }
+    static int end_of(pid_t process) {
+        int status = 0;
+        EXPECT_EQ(waitpid(process, &status, 0), process);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+    }
+};
+
+TEST_F(Warmup, FillsTheCacheForEveryArch) {
+    const std::string question = "'c2 o2 k3 relu' 'c2 o3 in7x9 k3x3' --arch sm_80,sm_90";
+    const json first = answer(question, 0);
+    EXPECT_EQ(first.at("compiled"), 4);
+    EXPECT_EQ(first.at("hits"), 0);
+    EXPECT_EQ(first.at("failed"), 0);
+    EXPECT_GT(first.at("peak_bytes"), 1 << 20);
+    EXPECT_EQ(entries().size(), 4U);
+    const json second = answer(question, 0);
+    EXPECT_EQ(second.at("compiled"), 0);
+    EXPECT_EQ(second.at("hits"), 4);
+    // What an engine asks for is what was put there.
+    const Layer layer = parse_layer("c2 o2 k3 relu");
+    EXPECT_EQ(Engine({cache_path().string()}).compile(layer, "sm_90").origin, Origin::disk);
+}
+
+TEST_F(Warmup, LayersThatShareAKernelAreOneJob) {
+    const json told = answer("--arch sm_90,sm_90 'n4 c2 o2 k3 relu' 'c2 o2 k3 relu' --arch sm_90", 0);
+    EXPECT_EQ(told.at("kernels"), 1);
+    EXPECT_EQ(told.at("targets"), 2);
+    EXPECT_EQ(told.at("compiled"), 1);
+}
+
+TEST_F(Warmup, CheckCompilesNothing) {
+    const json before = answer("'c2 o2 k3 relu' 'c2 o3 k3' --arch sm_90 --check", 1);
+    EXPECT_EQ(before.at("missing"), 2);
+    EXPECT_EQ(before.at("compiled"), 0);
+    EXPECT_TRUE(entries().empty());
+    EXPECT_EQ(answer("'c2 o2 k3 relu' --arch sm_90", 0).at("compiled"), 1);
+    const Outcome text = convt("warmup 'c2 o2 k3 relu' 'c2 o3 k3' --arch sm_90 --check");
+    EXPECT_EQ(text.code, 1);
+    EXPECT_THAT(text.out, HasSubstr("missing  c2 o3 k3 f32 for sm_90"));
+    EXPECT_THAT(text.out, Not(HasSubstr("relu")));
+    EXPECT_EQ(answer("'c2 o2 k3 relu' --arch sm_90 --check", 0).at("hits"), 1);
+    EXPECT_EQ(answer("'c2 o2 k3 relu' --arch sm_90 --check", 0, "CONVT_JIT_NVRTC=/nowhere").at("hits"), 1);
+    EXPECT_EQ(entries().size(), 1U);
+    // The probe of a container whose image brings the cache.
+    const auto image = directory_ / "image";
+    fs::rename(cache_path(), image);
+    EXPECT_EQ(convt("warmup 'c2 o2 k3 relu' --arch sm_90 --check",
+                    fmt::format("CONVT_JIT_NVRTC=/nowhere CONVT_JIT_CACHE_PATH='{}'", image.string()))
+                  .code,
+              0);
+}
+
+TEST_F(Warmup, OneThatFailsDoesNotStopTheOthers) {
+    const json told = answer("'c2 o2 k3 relu' 'c2 o3 k3' --arch sm_90,sm_20", 1);
+    EXPECT_EQ(told.at("compiled"), 2);
+    EXPECT_EQ(told.at("failed"), 2);
+    ASSERT_EQ(told.at("failures").size(), 2U);
+    EXPECT_EQ(told["failures"][0].at("arch"), "sm_20");
+    EXPECT_NE(told["failures"][0].at("why"), "");
+    const Outcome text = convt("warmup 'c2 o3 k3' 'c2 o4 k3' --arch sm_90", "CONVT_JIT_NVRTC=/nowhere");
+    EXPECT_EQ(text.code, 1);
+    EXPECT_THAT(text.out, HasSubstr("FAILED   c2 o4 k3 f32 for sm_90"));
+    EXPECT_THAT(text.out, HasSubstr("cannot be opened"));
+}
+
+TEST_F(Warmup, ACacheThatKeepsNothingIsAFailure) {
+    const json told = answer(
+        "'c2 o2 k3 relu' 'c2 o3 k3' 'c2 o4 k3' 'c2 o5 k3' 'c2 o6 k3' --jobs 1 --arch sm_90 --cache /proc/convt", 1);
+    EXPECT_EQ(told.at("failed"), 1);
+    EXPECT_EQ(told.at("left"), 4) << "compiling the others would be in vain";
+    EXPECT_THAT(told.at("failures")[0].at("why").get<std::string>(), HasSubstr("/proc/convt"));
+}
+
+// The compilers' processes speak there, too.
+TEST_F(Warmup, AnUnwritableStderrStopsNothing) {
+    EXPECT_EQ(run("warmup 'c2 o2 k3' 'c2 o3 k3' --arch sm_90", ">/dev/null 2>/dev/full", "CONVT_JIT_LOG=debug"), 0);
+    EXPECT_EQ(entries().size(), 2U);
+    EXPECT_EQ(run("warmup 'c2 o4 k3' --arch sm_90", ">/dev/full 2>/dev/null"), 1);
+}
+
+TEST_F(Warmup, AManifestThatCannotBeWrittenIsSeenBeforeTheFirstKernel) {
+    const std::string file = (directory_ / "missing" / "manifest").string();
+    const Outcome outcome = convt("warmup 'c2 o2 k3' --arch sm_90 --manifest " + file);
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.err, HasSubstr(file));
+    EXPECT_EQ(entries().size(), 0U);
+}
+
+TEST_F(Warmup, ShardsAreDisjointAndTheWhole) {
+    const std::string layers = "--layers " + file_of_layers(5) + " --arch sm_90";
+    std::set<std::string> keys;
+    std::size_t compiled = 0;
+    for (int i = 0; i < 3; ++i) {
+        const json told = answer(fmt::format("{} --shard {}/3", layers, i), 0);
+        EXPECT_EQ(told.at("hits"), 0) << "no other shard has done it";
+        EXPECT_EQ(told.at("compiled"), told.at("kernels"));
+        compiled += told.at("compiled").get<std::size_t>();
+        // The same part, whatever is cached.
+        EXPECT_EQ(answer(fmt::format("{} --shard {}/3", layers, i), 0).at("hits"), told.at("compiled"));
+    }
+    EXPECT_EQ(compiled, 5U);
+    EXPECT_EQ(answer(layers + " --check", 0).at("hits"), 5);
+    EXPECT_EQ(answer(layers + " --check --shard 8/9", 0).at("kernels"), 0);
+}
+
+TEST_F(Warmup, ManifestTellsWhatTheCacheHolds) {
+    const auto file = directory_ / "manifest.jsonl";
+    const std::string question = "--layers " + file_of_layers(2) + " --arch sm_80,sm_90 --manifest " + file.string();
+    EXPECT_EQ(answer(question + " --check", 1).at("missing"), 4);
+    EXPECT_EQ(read_file(file), "");
+    EXPECT_EQ(answer(question, 0).at("compiled"), 4);
+    const std::string written = read_file(file);
+    std::istringstream lines(written);
+    std::set<std::string> keys;
+    for (std::string line; std::getline(lines, line);) {
+        const json entry = json::parse(line);
+        EXPECT_THAT(entry.at("name").get<std::string>(), HasSubstr("up"));
+        EXPECT_EQ(entry.at("compiled_for"), entry.at("arch"));
+        EXPECT_NE(entry.at("plan"), "");
+        EXPECT_EQ(to_string(parse_layer(entry.at("layer").get<std::string>())), entry.at("layer"));
+        keys.insert(entry.at("key"));
+    }
+    EXPECT_EQ(keys, entries());
+    EXPECT_EQ(answer(question + " --check", 0).at("hits"), 4);
+    EXPECT_EQ(read_file(file), written) << "the same cache, the same manifest";
+    EXPECT_EQ(convt("warmup 'c2 o2 k3' --arch sm_90 --check --manifest /dev/full").code, 1);
+}
+
+TEST_F(Warmup, AnInterruptionFinishesWhatRuns) {
+    const std::string question = "--layers " + file_of_layers(40) + " --arch sm_90 --jobs 2 --json";
+    const pid_t process = start(question);
+    ASSERT_NO_FATAL_FAILURE(wait_for_entries(1));
+    kill(process, SIGINT);
+    EXPECT_EQ(end_of(process), 130);
+    const json told = json::parse(read_file(directory_ / "beside"));
+    EXPECT_TRUE(told.at("interrupted"));
+    EXPECT_GT(told.at("left"), 0);
+    EXPECT_EQ(told.at("failed"), 0);
+    EXPECT_EQ(told.at("compiled"), entries().size()) << "all that was compiled was kept";
+    EXPECT_EQ(answer("--layers " + file_of_layers(40) + " --arch sm_90 --check", 1).at("hits"), told.at("compiled"));
+}
+
+TEST_F(Warmup, GoesOnAfterAKill) {
+    const std::string question = "--layers " + file_of_layers(8) + " --arch sm_90 --jobs 2";
+    const pid_t process = start(question);
+    ASSERT_NO_FATAL_FAILURE(wait_for_entries(2));
+    kill(process, SIGKILL);
+    EXPECT_EQ(end_of(process), 1000 + SIGKILL);
+    const std::size_t kept = entries().size();
+    const json told = answer(question, 0);
+    EXPECT_GE(told.at("hits"), kept) << "nothing that was finished is done again";
+    EXPECT_EQ(told.at("hits").get<int>() + told.at("compiled").get<int>(), 8);
+    EXPECT_EQ(entries().size(), 8U);
+    EXPECT_EQ(convt("cache verify").code, 0);
+}
+
+TEST_F(Warmup, BadUsageChangesNothing) {
+    expect_usage("--arch sm_90", "at least one layer");
+    expect_usage("'c2 o2 k3'", "--arch");
+    expect_usage("'c2 o2 k3' --arch 90", "\"90\" is no arch");
+    expect_usage("'c2 o2 k3y' --arch sm_90", "column");
+    expect_usage("'c2 o2 in1 k1 p1' --arch sm_90", "out");
+    expect_usage("'c2 o2 k3' --arch sm_90 --jobs 0", "--jobs");
+    expect_usage("'c2 o2 k3' --arch sm_90 --jobs 1x", "--jobs");
+    expect_usage("'c2 o2 k3' --arch sm_90 --shard 2/2", "--shard");
+    expect_usage("'c2 o2 k3' --arch sm_90 --shard ''", "is empty");
+    expect_usage("'c2 o2 k3' --arch sm_90 --manifest ''", "is empty");
+    expect_usage("'c2 o2 k3' --arch sm_90 --dtype f64", "f64");
+    expect_usage("'c2 o2 k3' --arch sm_90 --json --manifest -", "standard output");
+    expect_usage("'c2 o2 k3' --arch sm_90 --check --cache " + (directory_ / "missing").string(), "no such directory");
+    write_text(directory_ / "file", "text");
+    expect_usage("'c2 o2 k3' --arch sm_90 --cache " + (directory_ / "file").string(), "no directory");
+}
+
+}  // namespace
+}  // namespace convt_jit::tools::test

@@ -1,0 +1,97 @@
+#include "cache/care.h"
+
+#include "subject/message.h"
+#include "subject/quantity.h"
+#include "subject/usage_error.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <optional>
+
+namespace convt_jit::tools {
+namespace {
+
+int tell(const Place& place, const CacheTrim& t, bool dry_run) {
+    if (place.json) {
+        nlohmann::json verdicts = nlohmann::json::array();
+        for (const CacheVerdict& v : t.verdicts)
+            verdicts.push_back({{"key", v.key},
+                                {"arch", v.arch},
+                                {"verdict", v.verdict},
+                                {"evicted", v.evicted},
+                                {"bytes", v.bytes},
+                                {"last_used", v.last_used}});
+        print({{"dry_run", dry_run},
+               {"busy", t.busy},
+               {"evicted", t.evicted},
+               {"orphans", t.orphans},
+               {"bytes_before", t.bytes_before},
+               {"bytes_after", t.bytes_after},
+               {"verdicts", verdicts}});
+    } else if (!t.busy) {
+        for (const CacheVerdict& v : t.verdicts)
+            fmt::print("{}  {:>10}  {}  {}{}\n", v.key, format_bytes(v.bytes), format_date(v.last_used), v.verdict,
+                       v.evicted ? (dry_run ? ": would go" : ": gone") : "");
+        fmt::print("{} {} of {} entries and {} orphans; {} before, {} after\n", dry_run ? "would remove" : "removed",
+                   t.evicted, t.verdicts.size(), t.orphans, format_bytes(t.bytes_before), format_bytes(t.bytes_after));
+    }
+    if (t.busy) complain("another process is trimming that cache; nothing was done");
+    return t.busy ? 1 : 0;
+}
+
+}  // namespace
+
+int verify(const Place& place, bool repair) {
+    const CacheVerification v = place.existing().verify(repair);
+    if (place.json) {
+        nlohmann::json findings = nlohmann::json::array();
+        for (const CacheFinding& f : v.findings)
+            findings.push_back({{"kind", to_string(f.kind)}, {"path", f.path}, {"why", f.why}, {"mended", f.mended}});
+        print({{"damaged", v.damaged()},
+               {"sound", v.sound},
+               {"bytes", v.bytes},
+               {"orphans", v.orphans},
+               {"repair", repair},
+               {"findings", findings}});
+    } else {
+        for (const CacheFinding& f : v.findings)
+            fmt::print("{}: {}: {}{}\n", to_string(f.kind), f.path, f.why,
+                       f.mended ? " (moved to quarantine: it will be made anew)" : "");
+        fmt::print("{} sound entries, {}; {} findings; {} orphans{}\n", v.sound, format_bytes(v.bytes),
+                   v.findings.size(), v.orphans, repair && v.orphans > 0 ? " (removed)" : "");
+    }
+    return v.damaged() ? 1 : 0;
+}
+
+int trim(const Place& place, const TrimOptions& options) {
+    std::optional<std::uint64_t> max_bytes;
+    if (!options.max_bytes.empty()) {
+        max_bytes = parse_bytes(options.max_bytes);
+        if (!max_bytes)
+            throw UsageError(
+                fmt::format("--max-bytes: \"{}\" is no size; allowed: such as 512M, 2G or bytes", options.max_bytes));
+    }
+    return tell(place, place.existing().trim(max_bytes, options.dry_run), options.dry_run);
+}
+
+int prune(const Place& place, const PruneOptions& options) {
+    const auto archs = parse_archs(options.archs);
+    if (archs.empty() && options.older_than.empty())
+        throw UsageError("prune: neither --arch nor --older-than says what is to go");
+    double older_than = 0;
+    if (!options.older_than.empty()) {
+        constexpr double kLongest = 1e9;  // more than thirty years, which is what the library takes
+        const auto seconds = parse_duration(options.older_than);
+        if (!seconds || *seconds > kLongest)
+            throw UsageError(
+                fmt::format("--older-than: \"{}\" is no duration; allowed: such as 30d, 12h, 90m, 45s or 2w, up to "
+                            "thirty years",
+                            options.older_than));
+        older_than = *seconds;
+    }
+    return tell(place, place.existing().prune(archs, older_than, options.dry_run), options.dry_run);
+}
+
+}  // namespace convt_jit::tools

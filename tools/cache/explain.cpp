@@ -1,0 +1,97 @@
+#include "cache/explain.h"
+
+#include "cache/listing.h"
+#include "cache/lookup.h"
+#include "convt_jit/engine.h"
+#include "subject/quantity.h"
+#include "subject/usage_error.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace convt_jit::tools {
+namespace {
+
+CacheWanted wanted(const ExplainOptions& options) {
+    const auto archs = parse_archs({options.arch});
+    if (archs.size() != 1) throw UsageError("--arch: allowed: a single arch, such as sm_90a");
+    PrepareOptions prepare;
+    prepare.plan = options.plan;
+    prepare.exact_nonfinite = options.exact_nonfinite;
+    const Layer layer = parse_layer(options.layer);
+    if (!layer.input.empty()) validate(layer, known_shape(layer));
+    return Engine::wanted(layer, archs.front(), prepare);
+}
+
+nlohmann::json answer(const CacheWanted& wanted, const Lookup& lookup) {
+    const CacheExplanation& e = lookup.explanation;
+    const auto entry = [](const std::optional<CacheEntry>& found) {
+        return found ? to_json_object(*found) : nlohmann::json();
+    };
+    nlohmann::json differing = nlohmann::json::array();
+    for (const CacheDifference& d : e.differing)
+        differing.push_back({{"field", d.field}, {"wanted", d.wanted}, {"nearest", d.nearest}});
+    return {{"wanted",
+             {{"source", wanted.fields.source},
+              {"options", wanted.fields.options},
+              {"arch", wanted.fields.arch},
+              {"producer", wanted.fields.producer},
+              {"format", wanted.fields.format},
+              {"layer", wanted.layer},
+              {"plan", wanted.plan},
+              {"library", wanted.library}}},
+            {"key", e.key},
+            {"directory", lookup.directory},
+            {"hit", entry(e.hit)},
+            {"nearest", entry(e.nearest)},
+            {"differing", differing},
+            {"passed_over", lookup.passed_over}};
+}
+
+void tell(const CacheWanted& wanted, const Lookup& lookup) {
+    const CacheExplanation& e = lookup.explanation;
+    const std::string producer = wanted.fields.producer.empty()
+                                     ? "not known here; the newest that filled the cache serves"
+                                     : wanted.fields.producer;
+    fmt::print("wanted\n  layer      {}\n  plan       {}\n", wanted.layer, wanted.plan);
+    fmt::print("  source     {}\n  options    {}\n  arch       {}\n  producer   {}\n  format     {}\n",
+               wanted.fields.source, wanted.fields.options, wanted.fields.arch, producer, wanted.fields.format);
+    if (!e.key.empty()) fmt::print("  key        {}\n", e.key);
+    for (const std::string& why : lookup.passed_over) fmt::print("passed over: {}\n", why);
+    if (e.hit) {
+        fmt::print("hit: {}\n", e.hit->path);
+        return;
+    }
+    if (!e.nearest) {
+        fmt::print("miss: there is no entry to compare with\n");
+        return;
+    }
+    fmt::print("miss; nearest: {}\n", e.nearest->path);
+    for (const CacheDifference& d : e.differing)
+        fmt::print("  {}\n    wanted   {}\n    nearest  {}\n", d.field, d.wanted, d.nearest);
+    // All alike and yet a miss: then the entry itself is not sound.
+    if (e.differing.empty()) fmt::print("  no field differs: it is damaged or not trusted; verify tells which\n");
+}
+
+}  // namespace
+
+int explain(const Place& place, const ExplainOptions& options) {
+    place.settle();
+    const auto directories = cache_directories();
+    // One of several may be missing while another holds what is wanted.
+    if (directories.size() <= 1) (void)place.existing();
+    const CacheWanted want = wanted(options);
+    const Lookup lookup = look_up(directories, want);
+    if (lookup.explanation.key.empty() && lookup.passed_over.size() == directories.size())
+        throw Error(fmt::format("no cache directory can be asked: {}", lookup.passed_over.front()));
+    if (place.json)
+        print(answer(want, lookup));
+    else
+        tell(want, lookup);
+    return lookup.explanation.hit ? 0 : 1;
+}
+
+}  // namespace convt_jit::tools

@@ -1,0 +1,32 @@
+// Place: the cache directory that was named, and how to answer: what all `convt cache` subcommands share.
+#pragma once
+
+#include "convt_jit/cache.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json_fwd.hpp>
+
+#include <optional>
+#include <string>
+
+namespace convt_jit::tools {
+
+struct Place {
+    std::optional<std::string> directory;  // unset: the one that an engine would use
+    bool json = false;
+
+    void add_to(CLI::App& command);
+    // A directory that was named stands alone: from here on this process and those that it starts see an environment
+    // with that one as the user's and no others to read from. Throws UsageError for what can be no directory.
+    void settle() const;
+    // Settles it. Throws UsageError where there is no such directory: an empty answer would look like an empty cache,
+    // and the likely reason is a mistyped path.
+    [[nodiscard]] Cache existing() const;
+    // The same, but it may still have to be made.
+    [[nodiscard]] Cache any() const;
+};
+
+// On standard output; a name that is not UTF-8 does not stop it.
+void print(const nlohmann::json& json);
+
+}  // namespace convt_jit::tools

@@ -1,0 +1,15 @@
+// Transfer: `export` and `import`: a cache in one file.
+#pragma once
+
+#include "cache/place.h"
+
+#include <string>
+#include <vector>
+
+namespace convt_jit::tools {
+
+[[nodiscard]] int export_to(const Place& place, const std::string& file, const std::vector<std::string>& archs);
+// A file that is not there or not a sound export is bad usage, and nothing of it is kept.
+[[nodiscard]] int import_from(const Place& place, const std::string& file);
+
+}  // namespace convt_jit::tools

@@ -1,0 +1,32 @@
+// Fill: every job to the cache, by several compilers at a time; and whether the cache holds them already.
+#pragma once
+
+#include "warmup/interruption.h"
+#include "warmup/job.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace convt_jit::tools {
+
+struct FillOptions {
+    PrepareOptions prepare;
+    int most_jobs = 0;  // 0: as many as there are processors
+};
+
+struct Filling {
+    std::vector<JobResult> results;  // of each job
+    int jobs = 0;                    // the most at the same time
+    std::uint64_t peak_bytes = 0;    // the highest of any compiler's process; 0: none has told
+};
+
+// Jobs that were not reached when it was interrupted, or when the cache turned out to keep nothing, are `left`.
+[[nodiscard]] Filling fill(const std::vector<Job>& jobs, const FillOptions& options, Interruption& interruption);
+
+// Compiles nothing: each job is `found` or `missing`.
+[[nodiscard]] std::vector<JobResult> check(const std::vector<Job>& jobs);
+
+// What was put into the cache and has been evicted again, since then, has failed: its cap is too small for all.
+void mark_evicted(std::vector<JobResult>& results);
+
+}  // namespace convt_jit::tools

@@ -1,0 +1,42 @@
+// Job: one kernel to be had, whichever layers want it.
+#pragma once
+
+#include "convt_jit/convt_jit.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convt_jit::tools {
+
+// A layer for an arch, as it was named.
+struct Target {
+    NamedLayer named;
+    std::string arch;
+};
+
+// "up1 for sm_90a"
+[[nodiscard]] std::string to_string(const Target& target);
+
+struct Job {
+    std::vector<Target> targets;        // all that this kernel serves; the first one is what is compiled
+    std::optional<CacheWanted> wanted;  // unset: it cannot be had
+    std::string failure;                // why not
+};
+
+enum class State { left, compiled, found, missing, failed };
+
+struct JobResult {
+    State state = State::left;
+    std::string key;  // where it is known
+    std::string why;  // it failed or is missing
+};
+
+// Every layer for every arch, in their order. Those that come to the same source, options and arch are one job: layers
+// that differ in sizes alone, archs that differ in a suffix that the plan has no use for. `stop` is asked between them;
+// true ends it early.
+[[nodiscard]] std::vector<Job> make_jobs(const std::vector<NamedLayer>& layers, const std::vector<std::string>& archs,
+                                         const PrepareOptions& options, const std::function<bool()>& stop);
+
+}  // namespace convt_jit::tools

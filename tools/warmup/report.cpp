@@ -1,0 +1,117 @@
+#include "warmup/report.h"
+
+#include "cache/place.h"
+#include "subject/json_text.h"
+#include "subject/message.h"
+#include "subject/quantity.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace convt_jit::tools {
+namespace {
+
+using nlohmann::json;
+
+// Of all layers and archs whose jobs ended so.
+json list(const Report& report, State state) {
+    json all = json::array();
+    for (std::size_t i = 0; i < report.jobs.size(); ++i) {
+        const JobResult& result = report.filling.results[i];
+        if (result.state != state) continue;
+        for (const Target& target : report.jobs[i].targets)
+            all.push_back({{"name", target.named.name},
+                           {"layer", to_string(target.named.layer)},
+                           {"arch", target.arch},
+                           {"key", result.key},
+                           {"why", result.why}});
+    }
+    return all;
+}
+
+}  // namespace
+
+Tally count(const std::vector<JobResult>& results) noexcept {
+    Tally tally;
+    for (const JobResult& result : results) switch (result.state) {
+            case State::left:
+                ++tally.left;
+                break;
+            case State::compiled:
+                ++tally.compiled;
+                break;
+            case State::found:
+                ++tally.found;
+                break;
+            case State::missing:
+                ++tally.missing;
+                break;
+            case State::failed:
+                ++tally.failed;
+                break;
+        }
+    return tally;
+}
+
+void print_text(const Report& report) {
+    std::string said;
+    for (std::size_t i = 0; i < report.jobs.size(); ++i) {
+        const JobResult& result = report.filling.results[i];
+        if (result.state != State::failed && result.state != State::missing) continue;
+        for (const Target& target : report.jobs[i].targets)
+            fmt::print("{}  {}\n", result.state == State::failed ? "FAILED " : "missing", to_string(target));
+        // Without a compiler all fail alike; the reason is long and is told once.
+        if (result.state == State::failed && result.why != said) fmt::print("  {}\n", shown(result.why));
+        said = result.why;
+    }
+    const Tally tally = count(report.filling.results);
+    std::size_t targets = 0;
+    for (const Job& job : report.jobs) targets += job.targets.size();
+    fmt::print("{} kernels for {} layers and archs: ", report.jobs.size(), targets);
+    if (report.checked)
+        fmt::print("{} in the cache, {} missing, {} failed\n", tally.found, tally.missing, tally.failed);
+    else
+        fmt::print("{} compiled, {} found, {} failed{} in {}\n", tally.compiled, tally.found, tally.failed,
+                   tally.left == 0 ? "" : fmt::format(", {} left", tally.left), format_duration(report.seconds));
+    if (report.filling.peak_bytes > 0)
+        fmt::print("at most {} at a time, {} each\n", report.filling.jobs, format_bytes(report.filling.peak_bytes));
+    if (report.interrupted) fmt::print("interrupted; the same command goes on from here\n");
+}
+
+void print_json(const Report& report) {
+    const Tally tally = count(report.filling.results);
+    std::size_t targets = 0;
+    for (const Job& job : report.jobs) targets += job.targets.size();
+    print({{"kernels", report.jobs.size()},
+           {"targets", targets},
+           {"compiled", tally.compiled},
+           {"hits", tally.found},
+           {"missing", tally.missing},
+           {"failed", tally.failed},
+           {"left", tally.left},
+           {"interrupted", report.interrupted},
+           {"seconds", report.seconds},
+           {"jobs", report.filling.jobs},
+           {"peak_bytes", report.filling.peak_bytes},
+           {"failures", list(report, State::failed)},
+           {"missing_layers", list(report, State::missing)}});
+}
+
+std::string manifest(const std::vector<Job>& jobs, const std::vector<JobResult>& results) {
+    std::string lines;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        if (results[i].state != State::compiled && results[i].state != State::found) continue;
+        for (const Target& target : jobs[i].targets)
+            lines += json_text(json{{"name", target.named.name},
+                                    {"layer", to_string(target.named.layer)},
+                                    {"arch", target.arch},
+                                    {"compiled_for", jobs[i].wanted->fields.arch},
+                                    {"key", results[i].key},
+                                    {"plan", jobs[i].wanted->plan}},
+                               -1) +
+                     "\n";
+    }
+    return lines;
+}
+
+}  // namespace convt_jit::tools

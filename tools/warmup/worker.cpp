@@ -1,0 +1,148 @@
+#include "warmup/worker.h"
+
+#include "subject/json_text.h"
+#include "subject/message.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <mutex>
+
+namespace convt_jit::tools {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kCommand = "warmup-worker";
+
+// The highest this process has been. Not ru_maxrss, which begins with what its parent had.
+std::uint64_t peak_bytes() {
+    std::ifstream status("/proc/self/status");
+    for (std::string word; status >> word;) {
+        std::uint64_t kilobytes = 0;
+        if (word == "VmHWM:" && status >> kilobytes) return kilobytes << 10;
+    }
+    return 0;
+}
+
+// The library's last warning: it tells there, and nowhere else, why a cache does not keep what was compiled.
+class Warnings {
+public:
+    Warnings() {
+        const char* level = std::getenv("CONVT_JIT_LOG");
+        const bool spoken = level != nullptr && *level != '\0' && std::string_view(level) != "off";
+        if (!spoken) set_log_level(LogLevel::warning);
+        set_log_sink([this, spoken](LogLevel severity, std::string_view line) {
+            if (spoken) tell_raw(fmt::format("{}\n", line));
+            if (severity < LogLevel::warning) return;
+            const std::scoped_lock lock(mutex_);
+            last_ = line;
+        });
+    }
+    ~Warnings() { set_log_sink({}); }
+    Warnings(const Warnings&) = delete;
+    Warnings& operator=(const Warnings&) = delete;
+
+    [[nodiscard]] std::string last() {
+        const std::scoped_lock lock(mutex_);
+        return last_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::string last_;
+};
+
+class Worker {
+public:
+    explicit Worker(bool exact_nonfinite) { options_.exact_nonfinite = exact_nonfinite; }
+
+    [[nodiscard]] json answer(const std::string& line) {
+        json reply;
+        try {
+            const json request = json::parse(line);
+            reply = compile(parse_layer(request.at("layer").get<std::string>()), request.at("arch").get<std::string>());
+        } catch (const std::exception& error) {
+            reply = {{"state", "failed"}, {"why", error.what()}};
+        }
+        reply["peak_bytes"] = peak_bytes();
+        return reply;
+    }
+
+private:
+    json compile(const Layer& layer, const std::string& arch) {
+        const KernelInfo info = engine_.compile(layer, arch, options_);
+        json reply = {{"state", info.origin == Origin::compiler ? "compiled" : "found"}, {"key", info.key}};
+        if (info.origin != Origin::compiler || kept(info.key, layer, arch)) return reply;
+        const std::string why = warnings_.last();
+        reply["state"] = "failed";
+        reply["why"] =
+            fmt::format("compiled, but {} did not keep it{}{}", Cache().directory(), why.empty() ? "" : ": ", why);
+        reply["in_vain"] = true;
+        return reply;
+    }
+
+    // An engine does not fail over its cache, so what was compiled may be nowhere.
+    [[nodiscard]] bool kept(const std::string& key, const Layer& layer, const std::string& arch) const {
+        try {
+            const auto hit = Cache().explain(Engine::wanted(layer, arch, options_)).hit;
+            return hit && hit->key == key;
+        } catch (const CacheError&) {
+            return false;
+        }
+    }
+
+    Warnings warnings_;
+    Engine engine_;
+    PrepareOptions options_;
+};
+
+}  // namespace
+
+std::string request_line(const Target& target) {
+    return json_text(json{{"layer", to_string(target.named.layer)}, {"arch", target.arch}}, -1) + "\n";
+}
+
+Reply parse_reply(const std::string& line) {
+    Reply reply;
+    try {
+        const json parsed = json::parse(line);
+        const auto state = parsed.at("state").get<std::string>();
+        reply.result.state = state == "compiled" ? State::compiled : state == "found" ? State::found : State::failed;
+        reply.result.key = parsed.value("key", "");
+        reply.result.why = parsed.value("why", "");
+        reply.peak_bytes = parsed.at("peak_bytes").get<std::uint64_t>();
+        reply.in_vain = parsed.value("in_vain", false);
+    } catch (const json::exception&) {
+        throw Error(fmt::format("the compiler's process said: {}", line));
+    }
+    return reply;
+}
+
+std::vector<std::string> worker_arguments(const PrepareOptions& options) {
+    std::vector<std::string> arguments = {kCommand};
+    if (options.exact_nonfinite) arguments.emplace_back("--exact-nonfinite");
+    return arguments;
+}
+
+void add_worker(CLI::App& app, int& status) {
+    auto exact_nonfinite = std::make_shared<bool>(false);
+    CLI::App* const command = app.add_subcommand(kCommand, "")->group("");
+    command->add_flag("--exact-nonfinite", *exact_nonfinite);
+    command->callback([exact_nonfinite, &status] {
+        Worker worker(*exact_nonfinite);
+        for (std::string line; std::getline(std::cin, line);) {
+            // A parent that is gone is no reason to stop before here: what was compiled is kept.
+            fmt::print("{}\n", json_text(worker.answer(line), -1));
+            if (std::fflush(stdout) != 0) break;
+        }
+        status = 0;
+    });
+}
+
+}  // namespace convt_jit::tools
