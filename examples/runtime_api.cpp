@@ -67,7 +67,7 @@ int main() try {
     check(cudaMemcpyAsync(result.data(), y.get(), result.size(), cudaMemcpyDeviceToHost, stream.handle));
     check(cudaStreamSynchronize(stream.handle));
 
-    const Errors errors = compare(decode(layer.dtype, result), reference(layer, shape, numbers));
+    const Errors errors = compare(decode(layer.dtype, result), reference(layer, shape, numbers), layer.dtype);
     const bool right = errors.rel_l2 <= tolerance(layer);
     std::printf("%s: rel_l2 %.2e, %s\n", kernel.device().name().c_str(), errors.rel_l2, right ? "right" : "WRONG");
     return right ? 0 : 1;

@@ -28,7 +28,7 @@ int main() try {
     tensors.y = y.data();
     kernel.launch(tensors, shape);
 
-    const Errors errors = compare(decode(layer.dtype, y), reference(layer, shape, numbers));
+    const Errors errors = compare(decode(layer.dtype, y), reference(layer, shape, numbers), layer.dtype);
     const bool right = errors.rel_l2 <= tolerance(layer);
     std::printf("output %s\nrel_l2 %.2e of at most %.2e: %s\n", to_string(output_size(layer, shape.input)).c_str(),
                 errors.rel_l2, tolerance(layer), right ? "right" : "WRONG");

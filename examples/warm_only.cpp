@@ -48,7 +48,7 @@ bool run(Engine& engine, const Device& device, const std::string& text) {
     kernel.launch(tensors, shape);
     y.download(result.data(), result.size());
 
-    const Errors errors = compare(decode(layer.dtype, result), reference(layer, shape, host));
+    const Errors errors = compare(decode(layer.dtype, result), reference(layer, shape, host), layer.dtype);
     const bool right = errors.rel_l2 <= tolerance(layer);
     const bool warm = kernel.info().origin != Origin::compiler;
     std::printf("%s: from %s in %.1f ms, rel_l2 %.2e, %s\n", text.c_str(), to_string(kernel.info().origin),

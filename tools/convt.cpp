@@ -5,22 +5,65 @@
 #include "cache/cache.h"
 #include "convt_jit/convt_jit.h"
 #include "run/run.h"
+#include "subject/message.h"
 #include "subject/usage_error.h"
 #include "warmup/warmup.h"
 #include "warmup/worker.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
+#include <sstream>
 
 namespace {
 
+using convt_jit::tools::complain;
+
 constexpr int kFailed = 1, kBadUsage = 2;
+
+// The parser misses a subcommand before it wonders about a word that is none. Empty where all words are known.
+std::string unknown_word(const CLI::App& app) {
+    const CLI::App* command = &app;
+    while (!command->get_subcommands().empty()) command = command->get_subcommands().back();
+    const std::vector<std::string> words = command->remaining();
+    std::vector<std::string> names;
+    for (const CLI::App* known : command->get_subcommands({}))
+        if (!known->get_group().empty()) names.push_back(known->get_name());  // the others are not for people
+    if (words.empty() || names.empty()) return {};
+    return fmt::format("\"{}\" is no subcommand; there are: {}", words.front(), fmt::join(names, ", "));
+}
+
+// What the parser has to say: help, the version or an error.
+int tell(const CLI::App& app, const CLI::ParseError& error) {
+    if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+        if (const std::string unknown = unknown_word(app); !unknown.empty()) {
+            complain(unknown);
+            return kBadUsage;
+        }
+    }
+    std::ostringstream out, err;
+    const bool good = app.exit(error, out, err) == 0;
+    if (!err.str().empty()) complain(err.str().substr(0, err.str().find_last_not_of('\n') + 1));
+    std::fputs(out.str().c_str(), stdout);
+    convt_jit::tools::finish_output();
+    return good ? 0 : kBadUsage;
+}
+
+int run(CLI::App& app, int argc, char** argv, const int& status) {
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return tell(app, error);
+    }
+    return status;
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
+    convt_jit::tools::hold_standard_streams();
     CLI::App app("Transposed convolutions, compiled for one layer at a time");
     app.require_subcommand(1);
     app.set_version_flag("--version", [] {
@@ -36,18 +79,15 @@ int main(int argc, char** argv) {
     convt_jit::tools::add_warmup(app, status);
     convt_jit::tools::add_worker(app, status);
     try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : kBadUsage;
+        return run(app, argc, argv, status);
     } catch (const convt_jit::tools::UsageError& error) {
-        fmt::print(stderr, "convt: {}\n", error.what());
+        complain(error.what());
         return kBadUsage;
     } catch (const convt_jit::LayerError& error) {
-        fmt::print(stderr, "convt: {}\n", error.what());
+        complain(error.what());
         return kBadUsage;
     } catch (const std::exception& error) {
-        fmt::print(stderr, "convt: {}\n", error.what());
+        complain(error.what());
         return kFailed;
     }
-    return status;
 }

@@ -147,6 +147,7 @@ struct Sizes {
 struct NamedLayer {
     std::string name;  ///< may be empty
     Layer layer;
+    std::string where = {};  ///< "layers.jsonl:3"; empty where it comes from no file
 };
 /// One JSON object with PyTorch's argument names (docs/layer.md). Throws LayerError; the layer is validated.
 [[nodiscard]] CONVT_JIT_API NamedLayer parse_layer_json(std::string_view line);

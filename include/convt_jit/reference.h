@@ -6,6 +6,7 @@
 #include "convt_jit/layer.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace convt_jit {
@@ -32,7 +33,11 @@ struct Errors {
     std::int64_t worst = -1;           ///< index of that element
     std::int64_t wrong_nonfinite = 0;  ///< elements where one of the two is NaN or Inf and the other is not the same
 };
-[[nodiscard]] CONVT_JIT_API Errors compare(const std::vector<double>& got, const std::vector<double>& want);
+/// `rounded_to`: the dtype whose elements `got` are while `want` was not rounded. Where it overflows, Inf is right;
+/// next to its largest number either is; and where it is subnormal one step is no error. Without it both are plain
+/// numbers.
+[[nodiscard]] CONVT_JIT_API Errors compare(const std::vector<double>& got, const std::vector<double>& want,
+                                           std::optional<DType> rounded_to = std::nullopt);
 /// The largest rel_l2 that is right for the layer: rounding of the dtype plus that of the sums.
 [[nodiscard]] CONVT_JIT_API double tolerance(const Layer& layer);
 

@@ -26,8 +26,8 @@ auto at(const Token& token, Action action) {
     }
 }
 
-AxisNumbers read_axes(std::string_view token, std::string_view text) {
-    const auto bad = [&](const char* value) { return LayerError(printable(token), value, "such as k3 or k3x5x7"); };
+AxisNumbers read_axes(std::string_view token, std::string_view text, const std::string& allowed) {
+    const auto bad = [&](const char* value) { return LayerError(printable(token), value, allowed); };
     std::vector<std::int64_t> values;
     for (std::size_t begin = 0; begin <= text.size();) {
         const std::size_t end = std::min(text.find('x', begin), text.size());
@@ -83,7 +83,7 @@ private:
         if (key == "p")
             read_padding(token, value);
         else if (key == "in" || key == "k" || key == "s" || key == "op" || key == "d")
-            numbers_[key] = read_axes(token.text, value);
+            numbers_[key] = read_axes(token.text, value, fmt::format("such as {0}3 or {0}3x5x7", key));
         else if (key == "n" || key == "c" || key == "o" || key == "g")
             read_count(key, token, value);
         else
@@ -106,14 +106,15 @@ private:
 
     void read_padding(const Token& token, std::string_view value) {
         const std::size_t colon = value.find(':');
-        numbers_["p"] = read_axes(token.text, value.substr(0, colon));
-        if (colon != std::string_view::npos) numbers_["p:"] = read_axes(token.text, value.substr(colon + 1));
+        const char* const allowed = "such as p1, p1x2, p1:2 or p1x2:0x3";
+        numbers_["p"] = read_axes(token.text, value.substr(0, colon), allowed);
+        if (colon != std::string_view::npos) numbers_["p:"] = read_axes(token.text, value.substr(colon + 1), allowed);
     }
 
     void read_count(const std::string& key, const Token& token, std::string_view value) {
-        AxisNumbers numbers = read_axes(token.text, value);
-        if (!numbers.for_all_axes)
-            throw LayerError(numbers.written, "a key with several numbers", key + " and one number");
+        const std::string allowed = fmt::format("{} and one number", key);
+        AxisNumbers numbers = read_axes(token.text, value, allowed);
+        if (!numbers.for_all_axes) throw LayerError(numbers.written, "a key with several numbers", allowed);
         numbers_[key] = std::move(numbers);
     }
 

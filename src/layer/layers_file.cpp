@@ -37,10 +37,15 @@ Json parse_object(std::string_view line) {
         return true;
     };
     Json object;
+    const auto broken = [](std::size_t column) {
+        return LayerError("JSON", fmt::format("broken at column {}", column), "one JSON object per line, in UTF-8");
+    };
+    const std::size_t end = line.find('\0');  // where the parser would stop reading and be content
     try {
         object = Json::parse(line.begin(), line.end(), watch);
+        if (end != std::string_view::npos) throw broken(end + 1);
     } catch (const Json::parse_error& error) {
-        throw LayerError("JSON", fmt::format("broken at column {}", error.byte), "one JSON object per line, in UTF-8");
+        throw broken(std::min(error.byte, end == std::string_view::npos ? error.byte : end + 1));
     } catch (const Json::exception&) {
         throw LayerError("JSON", "a number out of range", "whole numbers that fit in 64 bits");
     }
@@ -283,10 +288,12 @@ std::vector<NamedLayer> read_layers_file(const std::string& path) {
     for (std::int64_t number = 1; std::getline(file, line); ++number) {
         const std::string_view text = trimmed(line);
         if (text.empty() || text.front() == '#') continue;
+        const std::string where = fmt::format("{}:{}", path, number);
         try {
             layers.push_back(parse_layer_json(line));
+            layers.back().where = where;
         } catch (const LayerError& error) {
-            throw LayerError(fmt::format("{}:{}", path, number), error);
+            throw LayerError(where, error);
         }
     }
     if (file.bad()) throw unreadable();

@@ -34,10 +34,10 @@ void check_channels(const Layer& layer) {
     check_range("in_channels", layer.in_channels, 1, kMaxSize);
     check_range("out_channels", layer.out_channels, 1, kMaxSize);
     check_range("groups", layer.groups, 1, kMaxSize);
-    for (const auto& [field, channels] :
-         {std::pair{"in_channels", layer.in_channels}, {"out_channels", layer.out_channels}})
-        if (channels % layer.groups != 0)
-            throw LayerError("groups", std::to_string(layer.groups), fmt::format("divisors of {} {}", field, channels));
+    if (layer.in_channels % layer.groups != 0 || layer.out_channels % layer.groups != 0)
+        throw LayerError("groups", std::to_string(layer.groups),
+                         fmt::format("common divisors of in_channels {} and out_channels {}", layer.in_channels,
+                                     layer.out_channels));
 }
 
 void check_geometry(const Layer& layer) {

@@ -3,6 +3,7 @@
 #include "layer/phases.h"
 #include "plan/shared_limit.h"
 #include "plan/volume.h"
+#include "plan/words.h"
 
 #include <fmt/format.h>
 
@@ -79,9 +80,9 @@ Grid DirectTile::grid(const Layer& layer, const Shape& shape) const {
 
 std::string DirectTile::unsupported(const Layer& layer, const Arch& arch, bool) const {
     if (arch.number < 75) return fmt::format("direct needs sm_75 or newer, not {}", to_string(arch));
-    for (const int n : {positions[0], positions[1], positions[2], positions_per_thread, channels_per_thread,
-                        channel_vectors, row_phases, column_phases, channel_chunk, partial_sum, unroll})
-        if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);
+    // Wrong for every layer, so it is the text of the plan that is wrong.
+    fields(*this,
+           [](std::string_view key, std::string_view, const auto& value) { words::expect_range(key, value, 1, 4096); });
     if (saturating_product({positions[0], positions[1], positions[2]}) > 1 << 16)
         return "a tile has more than 65536 positions";
     if (block_positions() % positions_per_thread != 0)

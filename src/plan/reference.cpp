@@ -1,6 +1,7 @@
 #include "plan/reference.h"
 
 #include "plan/volume.h"
+#include "plan/words.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +9,7 @@ namespace convt_jit {
 
 std::string ReferenceTile::unsupported(const Layer&, const Arch& arch, bool) const {
     if (arch.number < 75) return fmt::format("reference needs sm_75 or newer, not {}", to_string(arch));
-    if (block_threads < 1 || block_threads > 1024)
-        return fmt::format("threads is {}, allowed: 1 to 1024", block_threads);
+    words::expect_range("threads", block_threads, 1, 1024);
     return {};
 }
 

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -27,7 +28,8 @@ inline int read_integer(const std::string& key, const std::string& whole, std::s
     int value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || value < 0)
-        throw LayerError("plan." + key, "\"" + whole + "\"", "non-negative integers");
+        throw LayerError("plan." + key, "\"" + whole + "\"",
+                         fmt::format("integers from 0 to {}", std::numeric_limits<int>::max()));
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     return value;
 }
@@ -51,6 +53,17 @@ void read(const std::string& key, const std::string& whole, std::array<int, N>& 
             throw LayerError("plan." + key, "\"" + whole + "\"", fmt::format("{} integers with an x between them", N));
         if (!last) text.remove_prefix(1);
     }
+}
+
+// For the values of a tile that are integers. Throws LayerError that names the key.
+inline void expect_range(std::string_view key, int value, int low, int high) {
+    if (value < low || value > high)
+        throw LayerError(fmt::format("plan.{}", key), std::to_string(value), fmt::format("{} to {}", low, high));
+}
+inline void expect_range(std::string_view, bool, int, int) {}
+template <std::size_t N>
+void expect_range(std::string_view key, const std::array<int, N>& values, int low, int high) {
+    for (const int value : values) expect_range(key, value, low, high);
 }
 
 inline std::string show(int value) { return std::to_string(value); }

@@ -3,6 +3,7 @@
 #include "convt_jit/error.h"
 #include "log/log.h"
 #include "sim/embedded.h"
+#include "sim/work_directory.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -55,37 +56,6 @@ constexpr const char* kOptions[] = {"-std=c++17",
                                     "-fsanitize-undefined-trap-on-error",
                                     "-nostartfiles",
                                     "-nodefaultlibs"};
-
-// A directory of our own under $TMPDIR, removed with all that is in it unless keep() was called.
-class WorkDirectory {
-public:
-    WorkDirectory() {
-        std::error_code error;
-        fs::path parent = fs::temp_directory_path(error);
-        if (error) parent = "/tmp";
-        std::string name = (parent / "convt_jit_sim_XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr)
-            throw CompileError(
-                fmt::format("cannot make a directory in {} to compile in: {}; TMPDIR names another place",
-                            parent.string(), std::strerror(errno)),
-                {});
-        path_ = name;
-    }
-    ~WorkDirectory() {
-        if (kept_) return;
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    WorkDirectory(const WorkDirectory&) = delete;
-    WorkDirectory& operator=(const WorkDirectory&) = delete;
-
-    [[nodiscard]] const fs::path& path() const { return path_; }
-    void keep() { kept_ = true; }
-
-private:
-    fs::path path_;
-    bool kept_ = false;
-};
 
 bool in_path(const std::string& program) {
     if (program.find('/') != std::string::npos) return access(program.c_str(), X_OK) == 0;

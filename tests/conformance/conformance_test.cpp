@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <iostream>
+#include <limits>
 #include <mutex>
 #include <sstream>
 
@@ -84,6 +85,17 @@ std::string check_case(const Device& device, const Case& item, std::uint64_t see
 }
 
 class Conformance : public testing::TestWithParam<int> {};
+
+// What judges must itself know the dtype: rounding may overflow, and must not hide what is wrong.
+TEST(Differences, KnowWhereTheDtypeOverflows) {
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    const Layer layer = parse_layer("c1 o1 k3 f16");
+    EXPECT_EQ(differences(layer, {1, inf, -inf}, {1, 70000, -1e30}), "");
+    EXPECT_EQ(differences(layer, {1, 65504}, {1, 65530}), "");
+    EXPECT_NE(differences(layer, {1, 65504}, {1, 1e6}), "");
+    EXPECT_NE(differences(layer, {1, inf}, {1, 1}), "");
+    EXPECT_NE(differences(layer, {1, inf, 1.1}, {1, 70000, 1}), "") << "a wrong one beside one that overflows";
+}
 
 TEST_P(Conformance, LayersMatchTheDefinition) {
     CONVT_SUBJECT(device);

@@ -1,3 +1,5 @@
+#include "bench/bench.h"
+
 #include "convt_jit/convt_jit.h"
 #include "program.h"
 
@@ -18,6 +20,26 @@ TEST_F(Bench, RefusesTheSimulator) {
     EXPECT_EQ(outcome.code, 1);
     EXPECT_THAT(outcome.err, HasSubstr("simulator"));
     EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+TEST_F(Bench, ResultsThatCannotBeWrittenAreSeenBeforeTheFirstMeasurement) {
+    const std::string file = (directory_ / "missing" / "results.json").string();
+    const Outcome outcome = convt("bench 'c1 o1 in4 k3' --json " + file);
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.err, HasSubstr(file));
+    EXPECT_EQ(outcome.out, "");
+}
+
+TEST(BenchCommand, CanBeTypedAgain) {
+    BenchOptions options;
+    options.layers.strings = {"n1 c1 o1 in8 k3"};
+    options.plan.text = "direct chunk=2";
+    options.filter = "it's";
+    options.dtype = "f16";
+    options.repeats = 9;
+    EXPECT_EQ(command_line(options),
+              "convt bench 'n1 c1 o1 in8 k3' --filter 'it'\\''s' --dtype f16 --repeats 9 "
+              "--plan 'direct chunk=2'");
 }
 
 TEST_F(Bench, OnAGpu) {

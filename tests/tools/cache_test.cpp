@@ -153,6 +153,18 @@ TEST_F(CacheTool, DirectoriesThatCannotBeUsed) {
     EXPECT_FALSE(fs::exists(directory_ / "x.tar"));
 }
 
+TEST_F(CacheTool, EmptyIsNotLeftOut) {
+    for (const char* command : {"show ab --cubin ''", "trim --max-bytes ''", "prune --older-than ''", "export ''",
+                                "import ''", "explain 'c1 o1 k3' --arch sm_90 --plan ''"})
+        expect_failure(command, 2, "is empty");
+    expect_failure("frob", 2, "\"frob\" is no subcommand; there are: ls, ");
+}
+
+TEST_F(CacheTool, AnUnwritableStderrChangesNoExitCode) {
+    EXPECT_EQ(run("cache show frob", ">/dev/null 2>/dev/full"), 2);
+    EXPECT_EQ(run("cache ls --cache /missing", ">/dev/null 2>&-"), 2);
+}
+
 TEST_F(CacheTool, NeedsNoCompiler) {
     for (const char* command : {"ls", "stat", "verify", "trim --dry-run", "prune --arch sm_80 --dry-run"})
         EXPECT_EQ(convt(std::string("cache ") + command, "CONVT_JIT_NVRTC=/nowhere").code, 0) << command;

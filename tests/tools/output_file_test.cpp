@@ -37,6 +37,28 @@ TEST_F(OutputFile, KeepsPermissionsAndLinks) {
     EXPECT_EQ(fs::status(directory_ / "a").permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
+TEST_F(OutputFile, MakesWhatALinkNames) {
+    fs::create_directory(directory_ / "far");
+    fs::create_symlink("far/second", directory_ / "first");
+    fs::create_symlink("new", directory_ / "far" / "second");
+    write_file((directory_ / "first").string(), "text");
+    EXPECT_TRUE(fs::is_symlink(directory_ / "first"));
+    EXPECT_TRUE(fs::is_symlink(directory_ / "far" / "second"));
+    EXPECT_EQ(read_file(directory_ / "far" / "new"), "text");
+}
+
+TEST_F(OutputFile, ProbingLeavesNothing) {
+    write_text(directory_ / "a", "old");
+    for (const char* name : {"a", "b"}) EXPECT_NO_THROW(expect_writable((directory_ / name).string()));
+    EXPECT_NO_THROW(expect_writable("-"));
+    EXPECT_NO_THROW(expect_writable("/dev/null"));
+    EXPECT_EQ(read_file(directory_ / "a"), "old");
+    EXPECT_EQ(files(), 1);
+    EXPECT_THROW(expect_writable((directory_ / "missing" / "a").string()), std::system_error);
+    EXPECT_THROW(expect_writable(directory_.string()), std::system_error);
+    EXPECT_THROW(expect_writable("/proc/a"), std::system_error);
+}
+
 TEST_F(OutputFile, WritesToWhatIsNoFile) { EXPECT_NO_THROW(write_file("/dev/null", "gone")); }
 
 TEST_F(OutputFile, NamesThePathThatItCannotWrite) {

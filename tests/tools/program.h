@@ -49,9 +49,15 @@ protected:
     // The exit code alone, with standard output going to `out`.
     [[nodiscard]] int run_into(const std::filesystem::path& out, const std::string& arguments,
                                const std::string& environment = "") const {
+        return run(arguments, fmt::format(">'{}' 2>'{}'", out.string(), (directory_ / "err").string()), environment);
+    }
+
+    // The exit code, or -1 where a signal ended it; `redirections` as the shell has them.
+    [[nodiscard]] int run(const std::string& arguments, const std::string& redirections,
+                          const std::string& environment = "") const {
         const std::string command =
-            fmt::format("CONVT_JIT_CACHE_DIR='{}' {} '{}' {} >'{}' 2>'{}'", (directory_ / "cache").string(),
-                        environment, CONVT_PROGRAM, arguments, out.string(), (directory_ / "err").string());
+            fmt::format("CONVT_JIT_CACHE_DIR='{}' {} '{}' {} {}", (directory_ / "cache").string(), environment,
+                        CONVT_PROGRAM, arguments, redirections);
         const int status = std::system(command.c_str());
         return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     }

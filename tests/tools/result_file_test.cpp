@@ -52,5 +52,11 @@ TEST_F(ResultFile, SaysWhatFailed) {
     EXPECT_TRUE(result.at("rel_l2").is_null());
 }
 
+TEST_F(ResultFile, IsWrittenWhateverTheTextsAre) {
+    Result failed = measured("n1 c1 o1 in8 k3", 1);
+    failed.failure = "cannot open \xff";
+    EXPECT_EQ(written({failed}).at("results").at(0).at("error"), "cannot open \xef\xbf\xbd");
+}
+
 }  // namespace
 }  // namespace convt_jit::tools::test

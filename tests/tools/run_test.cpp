@@ -70,8 +70,56 @@ TEST_F(Run, AWrongKernelIsSeen) {
     EXPECT_THAT(outcome.out, HasSubstr("WRONG    relative L2"));
 }
 
+// Where the dtype overflows or runs out of digits a right kernel is right.
+TEST_F(Run, EveryMagnitudeIsJudged) {
+    std::string layers;
+    for (const char* words :
+         {"f16 scale70000", "f16 clamp100000:200000", "f16 leaky1e30", "f32 scale3e38", "bf16 scale3e38",
+          "f16 scale1e-6", "f16 scale1e-8", "f16 clamp1e-9:2e-9", "bf16 scale1e-40", "f32 scale1e-40"})
+        layers += fmt::format(" 'n1 c4 o4 in9 k3 {}'", words);
+    const Outcome outcome = convt(fmt::format("run {} --backend sim --check", layers));
+    EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.out, Not(HasSubstr("WRONG")));
+}
+
+TEST_F(Run, AnEmptyBatchIsFine) {
+    const Outcome outcome = convt("run 'n0 c1 o1 in4 k3 bias residual' --backend sim --check");
+    EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+}
+
+TEST_F(Run, TensorsTooLargeForTheHostAreNamed) {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "the sanitizer aborts instead of throwing";
+#endif
+    for (const char* layer : {"n1 c4 o4 in1000000000000000 k3", "n1 c1 o1 in1000000000000000000 k3"}) {
+        const Outcome outcome = convt(fmt::format("run '{}' --backend sim", layer));
+        EXPECT_EQ(outcome.code, 1) << outcome.out;
+        EXPECT_THAT(outcome.out, HasSubstr("not enough memory on the host: x takes "));
+    }
+}
+
+TEST_F(Run, TextsThatAreNoUtf8StillGiveJson) {
+    const Outcome outcome =
+        convt("run 'c1 o1 in4 k3' --backend sim --json --dump-source \"$(printf '/missing/\\377')\"");
+    EXPECT_EQ(outcome.code, 1);
+    const auto json = nlohmann::json::parse(outcome.out);
+    EXPECT_THAT(json.at(0).at("error").get<std::string>(), HasSubstr("/missing/"));
+}
+
+TEST_F(Run, NamesAreNoCommandsToTheTerminal) {
+    const std::string file = (directory_ / "layers.jsonl").string();
+    write_text(file, R"({"name": "a\u001b[31m\u009bb\n", "in_channels": 1, "out_channels": 1, "kernel_size": [3],)"
+                     R"( "input": [1, 1, 4]})"
+                     "\n");
+    const Outcome outcome = convt("run --layers " + file + " --backend sim");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("a\\x1b[31m\\x9bb\\x0a: n1 c1"));
+    EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b")));
+}
+
 TEST_F(Run, OneLayerThatFailsDoesNotStopTheOthers) {
-    const Outcome outcome = convt("run 'c1 o1 in4 k3' 'c1 o1 in5 k3' --backend sim --plan 'reference threads=2048'");
+    const Outcome outcome =
+        convt("run 'c1 o1 in4 k3' 'c1 o1 in5 k3' --backend sim --plan 'direct positions=1x1x30 per_thread=4'");
     EXPECT_EQ(outcome.code, 1);
     EXPECT_THAT(outcome.out, HasSubstr("FAILED"));
     EXPECT_THAT(outcome.out, HasSubstr("in5"));

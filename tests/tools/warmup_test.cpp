@@ -144,6 +144,21 @@ TEST_F(Warmup, ACacheThatKeepsNothingIsAFailure) {
     EXPECT_THAT(told.at("failures")[0].at("why").get<std::string>(), HasSubstr("/proc/convt"));
 }
 
+// The compilers' processes speak there, too.
+TEST_F(Warmup, AnUnwritableStderrStopsNothing) {
+    EXPECT_EQ(run("warmup 'c2 o2 k3' 'c2 o3 k3' --arch sm_90", ">/dev/null 2>/dev/full", "CONVT_JIT_LOG=debug"), 0);
+    EXPECT_EQ(entries().size(), 2U);
+    EXPECT_EQ(run("warmup 'c2 o4 k3' --arch sm_90", ">/dev/full 2>/dev/null"), 1);
+}
+
+TEST_F(Warmup, AManifestThatCannotBeWrittenIsSeenBeforeTheFirstKernel) {
+    const std::string file = (directory_ / "missing" / "manifest").string();
+    const Outcome outcome = convt("warmup 'c2 o2 k3' --arch sm_90 --manifest " + file);
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.err, HasSubstr(file));
+    EXPECT_EQ(entries().size(), 0U);
+}
+
 TEST_F(Warmup, ShardsAreDisjointAndTheWhole) {
     const std::string layers = "--layers " + file_of_layers(5) + " --arch sm_90";
     std::set<std::string> keys;
@@ -219,7 +234,10 @@ TEST_F(Warmup, BadUsageChangesNothing) {
     expect_usage("'c2 o2 k3y' --arch sm_90", "column");
     expect_usage("'c2 o2 in1 k1 p1' --arch sm_90", "out");
     expect_usage("'c2 o2 k3' --arch sm_90 --jobs 0", "--jobs");
+    expect_usage("'c2 o2 k3' --arch sm_90 --jobs 1x", "--jobs");
     expect_usage("'c2 o2 k3' --arch sm_90 --shard 2/2", "--shard");
+    expect_usage("'c2 o2 k3' --arch sm_90 --shard ''", "is empty");
+    expect_usage("'c2 o2 k3' --arch sm_90 --manifest ''", "is empty");
     expect_usage("'c2 o2 k3' --arch sm_90 --dtype f64", "f64");
     expect_usage("'c2 o2 k3' --arch sm_90 --json --manifest -", "standard output");
     expect_usage("'c2 o2 k3' --arch sm_90 --check --cache " + (directory_ / "missing").string(), "no such directory");

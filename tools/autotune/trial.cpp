@@ -88,7 +88,7 @@ Errors Trial::judge() const {
             decode(layer_.dtype, {first, first + static_cast<std::ptrdiff_t>(sample_bytes)});
         got.insert(got.end(), ours.begin(), ours.end());
     }
-    return compare(got, want_);
+    return compare(got, want_, layer_.dtype);
 }
 
 Tensors Trial::pointers(const void* y, std::int64_t sample) const {

@@ -3,17 +3,20 @@
 #include "bench/result_file.h"
 #include "bench/roofline.h"
 #include "commit.h"
+#include "subject/argument.h"
 #include "subject/check.h"
-#include "subject/choice.h"
+#include "subject/message.h"
+#include "subject/output_file.h"
 #include "subject/progress.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
+#include <new>
 #include <optional>
+#include <stdexcept>
 
 namespace convt_jit::tools {
 namespace {
@@ -21,12 +24,6 @@ namespace {
 constexpr int kWarmUp = 3;
 constexpr int kCopies = 11;
 constexpr std::size_t kCopyBytes = std::size_t{1} << 30;  // many times the L2 of any card
-
-struct Options {
-    LayerChoice layers;
-    std::string json, filter, plan, dtype;
-    int repeats = 25;
-};
 
 double median(std::vector<double> values) {
     std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
@@ -69,14 +66,12 @@ public:
         options.plan = plan;
         kernel_ = engine.prepare(layer_, options);
         const Sizes n = sizes(layer_, shape_);
-        double terms = static_cast<double>(layer_.in_channels_per_group());
-        for (int a = 0; a < layer_.spatial_dims(); ++a)
-            terms *= static_cast<double>(layer_.kernel[a]) / static_cast<double>(layer_.stride[a]);
+        const double per_output = products(layer_, shape_) / static_cast<double>(n.y);
         const auto random = [&](std::int64_t elements, DType dtype, double deviation, std::uint64_t seed) {
             return uploaded(device, repeated_random(dtype, elements, deviation, seed));
         };
         x_ = random(n.x, layer_.dtype, 1, 1);
-        w_ = random(n.w, layer_.dtype, 1 / std::sqrt(std::max(terms, 1.0)), 2);
+        w_ = random(n.w, layer_.dtype, 1 / std::sqrt(std::max(per_output, 1.0)), 2);
         if (layer_.bias) bias_ = random(n.channels, layer_.dtype, 1, 3);
         if (layer_.epilogue.residual) residual_ = random(n.y, layer_.dtype, 1, 4);
         if (layer_.epilogue.affine)
@@ -130,7 +125,7 @@ public:
                 decode(layer_.dtype, {first, first + static_cast<std::ptrdiff_t>(sample_bytes)});
             got.insert(got.end(), ours.begin(), ours.end());
         }
-        return compare(got, want);
+        return compare(got, want, layer_.dtype);
     }
 
 private:
@@ -161,7 +156,7 @@ private:
     Buffer x_, w_, bias_, residual_, scale_, shift_, y_;
 };
 
-std::vector<NamedLayer> chosen_layers(const Options& options) {
+std::vector<NamedLayer> chosen_layers(const BenchOptions& options) {
     std::vector<NamedLayer> layers = options.layers.layers();
     std::erase_if(layers, [&](const NamedLayer& named) {
         return named.name.find(options.filter) == std::string::npos &&
@@ -170,24 +165,27 @@ std::vector<NamedLayer> chosen_layers(const Options& options) {
     if (layers.empty()) throw LayerError("--filter", options.filter, "a part of the name or string of some layer");
     if (!options.dtype.empty())
         for (NamedLayer& named : layers) set_dtype(named.layer, options.dtype);
+    for (const NamedLayer& named : layers)
+        if (known_shape(named.layer).batch == 0)
+            throw LayerError(place(named), LayerError("batch", "0", "1 or more, as nothing takes no time"));
     return layers;
 }
 
-int bench(const Options& options, const std::string& command) {
+int bench(const BenchOptions& options) {
     const std::vector<NamedLayer> layers = chosen_layers(options);
-    if (options.repeats < 3) throw LayerError("--repeats", std::to_string(options.repeats), "3 or more");
+    options.plan.check(layers.front());
+    // Its y is f64, and there is nothing to judge it by.
+    if (options.plan.family() == "reference")
+        throw LayerError("--plan", "\"reference\"", "a family that computes in the dtype of the layer");
+    if (!options.json.empty()) expect_writable(options.json);
     std::string missing;
     if (Device::cuda_count(&missing) == 0)
         throw UnsupportedError("bench needs a GPU (" + missing + "); the simulator's times say nothing");
     const Device device = Device::best();
     Progress progress;
     progress.step("measuring the bandwidth of a copy");
-    Environment environment{device.name(),
-                            device.driver_version(),
-                            nvrtc_version(),
-                            kCommit,
-                            command,
-                            copy_bytes_per_second(device) * 1e-12,
+    Environment environment{device.name(), device.driver_version(), nvrtc_version(),
+                            kCommit,       command_line(options),   copy_bytes_per_second(device) * 1e-12,
                             true};
     const std::optional<Rates> rates = measured_rates(environment.card);
     environment.operations_counted = rates.has_value();
@@ -200,7 +198,7 @@ int bench(const Options& options, const std::string& command) {
         Result result;
         result.named = named;
         try {
-            const Bench subject(engine, device, named, options.plan);
+            const Bench subject(engine, device, named, options.plan.text);
             progress.step("measuring");
             const std::vector<double> times = subject.measure(options.repeats, flush);
             result.info = subject.info();
@@ -214,6 +212,10 @@ int bench(const Options& options, const std::string& command) {
                 result.failure =
                     fmt::format("wrong: relative L2 error {:.2e}, allowed {:.1e}, {} wrongly non-finite",
                                 result.errors.rel_l2, tolerance(named.layer), result.errors.wrong_nonfinite);
+        } catch (const std::bad_alloc&) {
+            result.failure = no_host_memory(named.layer, known_shape(named.layer));
+        } catch (const std::length_error&) {  // more than a vector can ever hold
+            result.failure = no_host_memory(named.layer, known_shape(named.layer));
         } catch (const std::exception& error) {
             result.failure = error.what();
         }
@@ -223,31 +225,49 @@ int bench(const Options& options, const std::string& command) {
     }
     progress.done();
     print_results(environment, results);
-    if (std::fflush(stdout) != 0) throw Error("standard output cannot be written to");
+    finish_output();
     return std::all_of(results.begin(), results.end(), [](const Result& r) { return r.failure.empty(); }) ? 0 : 1;
+}
+
+// As a shell reads it back.
+std::string quoted(const std::string& word) {
+    constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%";
+    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+    std::string text = "'";
+    for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+    return fmt::format("{}'", text);
 }
 
 }  // namespace
 
+std::string command_line(const BenchOptions& options) {
+    std::string line = "convt bench";
+    for (const std::string& text : options.layers.strings) line += fmt::format(" {}", quoted(text));
+    const auto add = [&](const char* name, const std::string& value) {
+        if (!value.empty()) line += fmt::format(" {} {}", name, quoted(value));
+    };
+    add("--layers", options.layers.file);
+    add("--filter", options.filter);
+    add("--dtype", options.dtype);
+    add("--repeats", std::to_string(options.repeats));
+    add("--plan", options.plan.text);
+    return line;
+}
+
 void add_bench(CLI::App& app, int& status) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<BenchOptions>();
     CLI::App* const command = app.add_subcommand("bench", "Measure layers on the GPU against the speed of light");
     options->layers.add_to(*command);
-    command->add_option("--json", options->json, "write the results there, too")->type_name("FILE");
-    command->add_option("--filter", options->filter, "only layers whose name or string contains this");
+    command->add_option("--json", options->json, "write the results there, too")->type_name("FILE")->check(not_empty());
+    command->add_option("--filter", options->filter, "only layers whose name or string contains this")
+        ->check(not_empty());
     command->add_option("--dtype", options->dtype, "measure all layers in this instead of their own")
         ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}));
-    command->add_option("--repeats", options->repeats, "launches of which the median is taken")->capture_default_str();
-    command->add_option("--plan", options->plan, "use this plan instead of the default choice (docs/plan.md)");
-    command->callback([options, &status] {
-        std::string line = "convt bench";
-        for (const std::string& text : options->layers.strings) line += " \"" + text + "\"";
-        if (!options->layers.file.empty()) line += " --layers " + options->layers.file;
-        if (!options->filter.empty()) line += " --filter " + options->filter;
-        if (!options->dtype.empty()) line += " --dtype " + options->dtype;
-        if (!options->plan.empty()) line += " --plan \"" + options->plan + "\"";
-        status = bench(*options, line);
-    });
+    command->add_option("--repeats", options->repeats, "launches of which the median is taken")
+        ->transform(whole_number(3, 1'000'000))
+        ->capture_default_str();
+    options->plan.add_to(*command);
+    command->callback([options, &status] { status = bench(*options); });
 }
 
 }  // namespace convt_jit::tools

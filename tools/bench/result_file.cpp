@@ -1,6 +1,8 @@
 #include "bench/result_file.h"
 
 #include "subject/choice.h"
+#include "subject/json_text.h"
+#include "subject/message.h"
 #include "subject/output_file.h"
 
 #include <fmt/format.h>
@@ -38,7 +40,7 @@ void write_results(const std::string& path, const Environment& environment, cons
                                          {"command", environment.command},
                                          {"copy_tb_per_s", environment.copy_tb_per_s},
                                          {"results", rows}};
-    write_file(path, file.dump(1) + "\n");
+    write_file(path, json_text(file, 1) + "\n");
 }
 
 void print_results(const Environment& environment, const std::vector<Result>& results) {
@@ -59,7 +61,7 @@ void print_results(const Environment& environment, const std::vector<Result>& re
             log_sum += std::log(r.speed_of_light_ms / r.ms);
             ++measured;
         }
-        if (!r.failure.empty()) fmt::print("{:<20} FAILED: {}\n", name, r.failure);
+        if (!r.failure.empty()) fmt::print("{:<20} FAILED: {}\n", name, shown(r.failure));
     }
     if (measured > 0)
         fmt::print("geometric mean over {} layers: {:.1f} % of the speed of light\n", measured,

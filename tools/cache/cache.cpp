@@ -5,9 +5,9 @@
 #include "cache/listing.h"
 #include "cache/place.h"
 #include "cache/transfer.h"
-#include "subject/usage_error.h"
+#include "subject/argument.h"
+#include "subject/message.h"
 
-#include <cstdio>
 #include <functional>
 #include <memory>
 
@@ -33,7 +33,7 @@ struct Command {
         all->place.add_to(*command);
         command->callback([all, &status, run = carry_out] {
             status = run(all->place, all->options);
-            if (std::fflush(stdout) != 0) throw Error("standard output cannot be written to");
+            finish_output();
         });
     }
 };
@@ -68,7 +68,8 @@ void add_cache(CLI::App& app, int& status) {
         [](CLI::App& command, ShowOptions& o) {
             command.add_option("KEY", o.key, "its key, or what alone begins so")->required();
             command.add_option("--cubin", o.cubin, "write its machine code there, for cuobjdump (-: standard output)")
-                ->type_name("FILE");
+                ->type_name("FILE")
+                ->check(not_empty());
         },
         show}
         .add_to(*cache, status);
@@ -87,41 +88,44 @@ void add_cache(CLI::App& app, int& status) {
                                  .add_option("--max-bytes", o.max_bytes,
                                              "until that much is left (512M, 2G); default: "
                                              "$CONVT_JIT_CACHE_MAX_BYTES")
-                                 ->type_name("N");
+                                 ->type_name("N")
+                                 ->check(not_empty());
                              command.add_flag("--dry-run", o.dry_run, "remove nothing, tell what would go");
                          },
                          trim}
         .add_to(*cache, status);
-    Command<PruneOptions>{
-        "prune", "Remove entries by arch, by age, or those that are both",
-        [](CLI::App& command, PruneOptions& o) {
-            add_archs(command, o.archs, "those of these archs");
-            command.add_option("--older-than", o.older_than, "those not used for so long (30d, 12h)")->type_name("AGE");
-            command.add_flag("--dry-run", o.dry_run, "remove nothing, tell what would go");
-        },
-        prune}
+    Command<PruneOptions>{"prune", "Remove entries by arch, by age, or those that are both",
+                          [](CLI::App& command, PruneOptions& o) {
+                              add_archs(command, o.archs, "those of these archs");
+                              command.add_option("--older-than", o.older_than, "those not used for so long (30d, 12h)")
+                                  ->type_name("AGE")
+                                  ->check(not_empty());
+                              command.add_flag("--dry-run", o.dry_run, "remove nothing, tell what would go");
+                          },
+                          prune}
         .add_to(*cache, status);
     Command<Transfer>{"export", "Write the entries to one file, a plain tar",
                       [](CLI::App& command, Transfer& o) {
-                          command.add_option("FILE", o.file, "the file to write")->required();
+                          command.add_option("FILE", o.file, "the file to write")->required()->check(not_empty());
                           add_archs(command, o.archs, "only entries of these archs");
                       },
                       [](const Place& place, const Transfer& o) { return export_to(place, o.file, o.archs); }}
         .add_to(*cache, status);
-    Command<Transfer>{
-        "import", "Take in the entries of an exported file, all or none",
-        [](CLI::App& command, Transfer& o) { command.add_option("FILE", o.file, "the file to read")->required(); },
-        [](const Place& place, const Transfer& o) { return import_from(place, o.file); }}
+    Command<Transfer>{"import", "Take in the entries of an exported file, all or none",
+                      [](CLI::App& command, Transfer& o) {
+                          command.add_option("FILE", o.file, "the file to read")->required()->check(not_empty());
+                      },
+                      [](const Place& place, const Transfer& o) { return import_from(place, o.file); }}
         .add_to(*cache, status);
-    Command<ExplainOptions>{"explain", "Tell what a layer's key is made of, and why a lookup misses (exit code 1)",
-                            [](CLI::App& command, ExplainOptions& o) {
-                                command.add_option("LAYER", o.layer, "a layer string, one quoted argument")->required();
-                                command.add_option("--arch", o.arch, "for which arch")->required()->type_name("A");
-                                command.add_option("--plan", o.plan, "a plan instead of the default choice");
-                                command.add_flag("--exact-nonfinite", o.exact_nonfinite,
-                                                 "as it is prepared with that option");
-                            },
-                            explain}
+    Command<ExplainOptions>{
+        "explain", "Tell what a layer's key is made of, and why a lookup misses (exit code 1)",
+        [](CLI::App& command, ExplainOptions& o) {
+            command.add_option("LAYER", o.layer, "a layer string, one quoted argument")->required();
+            command.add_option("--arch", o.arch, "for which arch")->required()->type_name("A");
+            command.add_option("--plan", o.plan, "a plan instead of the default choice")->check(not_empty());
+            command.add_flag("--exact-nonfinite", o.exact_nonfinite, "as it is prepared with that option");
+        },
+        explain}
         .add_to(*cache, status);
 }
 

@@ -1,5 +1,6 @@
 #include "cache/care.h"
 
+#include "subject/message.h"
 #include "subject/quantity.h"
 #include "subject/usage_error.h"
 
@@ -36,7 +37,7 @@ int tell(const Place& place, const CacheTrim& t, bool dry_run) {
         fmt::print("{} {} of {} entries and {} orphans; {} before, {} after\n", dry_run ? "would remove" : "removed",
                    t.evicted, t.verdicts.size(), t.orphans, format_bytes(t.bytes_before), format_bytes(t.bytes_after));
     }
-    if (t.busy) fmt::print(stderr, "convt: another process is trimming that cache; nothing was done\n");
+    if (t.busy) complain("another process is trimming that cache; nothing was done");
     return t.busy ? 1 : 0;
 }
 

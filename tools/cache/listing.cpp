@@ -1,5 +1,6 @@
 #include "cache/listing.h"
 
+#include "subject/message.h"
 #include "subject/output_file.h"
 #include "subject/quantity.h"
 #include "subject/usage_error.h"
@@ -49,18 +50,19 @@ nlohmann::json to_json_object(const CacheEntry& e) {
 }
 
 void print(const CacheEntry& e) {
+    const auto clean = [](const std::string& text) { return shown_in_line(text); };  // it may have been imported
     fmt::print("key          {}\npath         {}\nsize         {}\nlast used    {}{}\n", e.key, e.path,
                format_bytes(e.bytes), format_date(e.last_used), e.in_use ? ", in use now" : "");
     if (!e.readable) {
         fmt::print("not readable: damaged, of another version of this library, or not trusted; verify tells which\n");
         return;
     }
-    fmt::print("layer        {}\nplan         {}\narch         {}\nproducer     {}\noptions      {}\n", e.layer, e.plan,
-               e.fields.arch, e.fields.producer, e.fields.options);
-    fmt::print("source       {}\nformat       {}\nmade         {}, on {}, by convt_jit {}\n", e.fields.source,
-               e.fields.format, e.date, e.host, e.library);
-    fmt::print("kernel       {}, {} registers, {} bytes spilled, {} bytes shared, {} of machine code\n", e.entry_point,
-               e.registers, e.spill_bytes, e.shared_bytes, format_bytes(e.cubin_bytes));
+    fmt::print("layer        {}\nplan         {}\narch         {}\nproducer     {}\noptions      {}\n", clean(e.layer),
+               clean(e.plan), clean(e.fields.arch), clean(e.fields.producer), clean(e.fields.options));
+    fmt::print("source       {}\nformat       {}\nmade         {}, on {}, by convt_jit {}\n", clean(e.fields.source),
+               e.fields.format, clean(e.date), clean(e.host), clean(e.library));
+    fmt::print("kernel       {}, {} registers, {} bytes spilled, {} bytes shared, {} of machine code\n",
+               clean(e.entry_point), e.registers, e.spill_bytes, e.shared_bytes, format_bytes(e.cubin_bytes));
 }
 
 int ls(const Place& place) {
@@ -73,7 +75,8 @@ int ls(const Place& place) {
     }
     for (const CacheEntry& e : entries)
         fmt::print("{}  {:8} {:>10}  {} {} {}\n", e.key, e.readable ? e.fields.arch : "?", format_bytes(e.bytes),
-                   format_date(e.last_used), e.in_use ? "*" : " ", e.readable ? e.layer : "(not readable: see verify)");
+                   format_date(e.last_used), e.in_use ? "*" : " ",
+                   e.readable ? shown_in_line(e.layer) : "(not readable: see verify)");
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "cache/place.h"
 
+#include "subject/json_text.h"
 #include "subject/usage_error.h"
 
 #include <fmt/format.h>
@@ -44,8 +45,6 @@ Cache Place::existing() const {
     return cache;
 }
 
-void print(const nlohmann::json& json) {
-    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-}
+void print(const nlohmann::json& json) { fmt::print("{}\n", json_text(json, 2)); }
 
 }  // namespace convt_jit::tools

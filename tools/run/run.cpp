@@ -1,16 +1,21 @@
 #include "run/run.h"
 
+#include "subject/argument.h"
 #include "subject/check.h"
 #include "subject/choice.h"
+#include "subject/json_text.h"
+#include "subject/message.h"
 #include "subject/output_file.h"
 #include "subject/progress.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
+#include <limits>
 #include <memory>
+#include <new>
 #include <optional>
+#include <stdexcept>
 
 namespace convt_jit::tools {
 namespace {
@@ -18,13 +23,14 @@ namespace {
 struct Options {
     LayerChoice layers;
     BackendChoice backend;
+    PlanChoice plan;
     bool check = false, json = false, exact_nonfinite = false;
-    std::string dump_source, plan;
+    std::string dump_source;
     std::uint64_t seed = 1;
 
     [[nodiscard]] PrepareOptions prepare() const {
         PrepareOptions prepare;
-        prepare.plan = plan;
+        prepare.plan = plan.text;
         prepare.exact_nonfinite = exact_nonfinite;
         return prepare;
     }
@@ -46,12 +52,7 @@ void check_usage(const Options& options, const std::vector<NamedLayer>& layers) 
         throw LayerError("--dump-source", fmt::format("one file for {} layers", layers.size()), "a single layer");
     if (options.dump_source == "-" && options.json)
         throw LayerError("--dump-source", "standard output", "a file, since --json prints there");
-    if (options.plan.empty()) return;
-    try {
-        (void)Engine::render(layers.front().layer, "sm_90", options.prepare());
-    } catch (const UnsupportedError&) {
-        // It can be read; whether it serves a layer on the device is told layer by layer.
-    }
+    options.plan.check(layers.front());
 }
 
 Outcome run_layer(Engine& engine, const Device& device, const NamedLayer& named, const Options& options,
@@ -82,6 +83,10 @@ Outcome run_layer(Engine& engine, const Device& device, const NamedLayer& named,
             progress.step("comparing with the definition");
             outcome.verdict = check(engine, device, named.layer, outcome.shape, host, tensors.download_y());
         }
+    } catch (const std::bad_alloc&) {
+        outcome.failure = no_host_memory(named.layer, outcome.shape);
+    } catch (const std::length_error&) {  // more than a vector can ever hold
+        outcome.failure = no_host_memory(named.layer, outcome.shape);
     } catch (const std::exception& error) {
         outcome.failure = error.what();
     }
@@ -120,9 +125,9 @@ nlohmann::json to_json_object(const Outcome& o, const Device& device) {
 }
 
 void print(const Outcome& o) {
-    fmt::print("{}{}\n", o.named.name.empty() ? "" : o.named.name + ": ", to_string(o.named.layer));
+    fmt::print("{}{}\n", o.named.name.empty() ? "" : shown_in_line(o.named.name) + ": ", to_string(o.named.layer));
     if (!o.failure.empty()) {
-        fmt::print("  FAILED   {}\n", o.failure);
+        fmt::print("  FAILED   {}\n", shown(o.failure));
         return;
     }
     fmt::print("  output   {}x{}x{}\n", o.shape.batch, o.named.layer.out_channels,
@@ -162,8 +167,8 @@ int run(const Options& options) {
         else
             print(outcome);
     }
-    if (options.json) fmt::print("{}\n", all.dump(2));
-    if (std::fflush(stdout) != 0) throw Error("standard output cannot be written to");
+    if (options.json) fmt::print("{}\n", json_text(all, 2));
+    finish_output();
     return good ? 0 : 1;
 }
 
@@ -177,9 +182,12 @@ void add_run(CLI::App& app, int& status) {
     command->add_flag("--check", options->check, "compare every element with the definition in f64");
     command->add_flag("--json", options->json, "print one JSON array");
     command->add_option("--dump-source", options->dump_source, "write the rendered source there (-: standard output)")
-        ->type_name("FILE");
-    command->add_option("--seed", options->seed, "of the random tensors")->capture_default_str();
-    command->add_option("--plan", options->plan, "use this plan instead of the default choice (docs/plan.md)");
+        ->type_name("FILE")
+        ->check(not_empty());
+    command->add_option("--seed", options->seed, "of the random tensors")
+        ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
+        ->capture_default_str();
+    options->plan.add_to(*command);
     command->add_flag("--exact-nonfinite", options->exact_nonfinite, "keep non-finite weights exact at the border");
     command->callback([options, &status] { status = run(*options); });
 }

@@ -38,8 +38,9 @@ Verdict check(Engine& engine, const Device& device, const Layer& layer, const Sh
     verdict.allowed = tolerance(layer);
     const bool on_host = !device.is_cuda() || products(layer, shape) <= kHostProducts;
     verdict.against = on_host ? "host f64" : "device f64";
-    verdict.errors = compare(decode(layer.dtype, y), on_host ? reference(layer, shape, host)
-                                                             : device_reference(engine, device, layer, shape, host));
+    verdict.errors = compare(
+        decode(layer.dtype, y),
+        on_host ? reference(layer, shape, host) : device_reference(engine, device, layer, shape, host), layer.dtype);
     return verdict;
 }
 

@@ -1,13 +1,18 @@
 #include "subject/choice.h"
 
+#include "subject/argument.h"
+#include "subject/message.h"
+
 #include <fmt/format.h>
+
+#include <sstream>
 
 namespace convt_jit::tools {
 
 void LayerChoice::add_to(CLI::App& command) {
     command.add_option("LAYER", strings,
                        "layer strings, each one quoted argument: \"n16 c32 o64 in128x256 k3x5 s2x3\"");
-    command.add_option("--layers", file, "file of layers, a JSON object a line")->type_name("FILE");
+    command.add_option("--layers", file, "file of layers, a JSON object a line")->type_name("FILE")->check(not_empty());
 }
 
 namespace {
@@ -24,7 +29,13 @@ Layer parse(const std::string& text, bool alone) {
 
 }  // namespace
 
-std::string title(const NamedLayer& named) { return named.name.empty() ? to_string(named.layer) : named.name; }
+std::string title(const NamedLayer& named) {
+    return named.name.empty() ? to_string(named.layer) : shown_in_line(named.name);
+}
+
+std::string place(const NamedLayer& named) {
+    return named.where.empty() ? fmt::format("\"{}\"", title(named)) : named.where;
+}
 
 void set_dtype(Layer& layer, const std::string& name) {
     layer.dtype = name == "f16" ? DType::f16 : name == "bf16" ? DType::bf16 : DType::f32;
@@ -39,7 +50,7 @@ std::vector<NamedLayer> LayerChoice::layers(InputSize input) const {
         for (NamedLayer& layer : read_layers_file(file)) chosen.push_back(std::move(layer));
     if (chosen.empty()) throw LayerError("LAYER", "missing", "at least one layer string, or --layers FILE with one");
     for (const NamedLayer& named : chosen) {
-        const std::string where = "\"" + title(named) + "\"";
+        const std::string where = place(named);
         if (named.layer.input.empty()) {
             if (input == InputSize::optional) continue;
             throw LayerError(where, LayerError("in", "missing", "input sizes as in128x256, since tensors are made"));
@@ -51,6 +62,29 @@ std::vector<NamedLayer> LayerChoice::layers(InputSize input) const {
         }
     }
     return chosen;
+}
+
+void PlanChoice::add_to(CLI::App& command) {
+    command.add_option("--plan", text, "use this plan instead of the default choice (docs/plan.md)")
+        ->check(not_empty());
+}
+
+std::string PlanChoice::family() const {
+    std::istringstream words(text);
+    std::string first;
+    words >> first;
+    return first;
+}
+
+void PlanChoice::check(const NamedLayer& named) const {
+    if (text.empty()) return;
+    PrepareOptions options;
+    options.plan = text;
+    try {
+        (void)Engine::render(named.layer, "sm_90", options);
+    } catch (const UnsupportedError&) {
+        // It can be read.
+    }
 }
 
 void BackendChoice::add_to(CLI::App& command) {

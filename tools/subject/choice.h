@@ -10,8 +10,10 @@
 
 namespace convt_jit::tools {
 
-// Its name, else its layer string.
+// Its name, in one line that a terminal can show, else its layer string.
 [[nodiscard]] std::string title(const NamedLayer& named);
+// What an error about it begins with: file and line, else its title.
+[[nodiscard]] std::string place(const NamedLayer& named);
 
 // "f32", "tf32", "f16" or "bf16", as --dtype takes them. Throws LayerError where the layer cannot be of that.
 void set_dtype(Layer& layer, const std::string& name);
@@ -27,6 +29,17 @@ struct LayerChoice {
     void add_to(CLI::App& command);
     // Throws LayerError; also where nothing was named, or a layer has an input size that is not valid.
     [[nodiscard]] std::vector<NamedLayer> layers(InputSize input = InputSize::required) const;
+};
+
+// --plan TEXT.
+struct PlanChoice {
+    std::string text;  // empty: the default choice
+
+    void add_to(CLI::App& command);
+    [[nodiscard]] std::string family() const;
+    // Throws LayerError where it cannot be read, which does not depend on the layer. Whether it serves a layer on the
+    // device is another question.
+    void check(const NamedLayer& named) const;
 };
 
 // The device for --backend auto|cuda|sim, and why it was taken.

@@ -73,6 +73,31 @@ mode_t default_mode() {
     return 0666 & ~mask;
 }
 
+// Where a chain of links ends that names no file yet.
+std::string end_of_links(std::filesystem::path path) {
+    std::error_code error;
+    while (std::filesystem::is_symlink(std::filesystem::symlink_status(path, error)))
+        path = path.parent_path() / std::filesystem::read_symlink(path);  // an absolute one replaces the whole
+    return path.string();
+}
+
+// What a write is to replace, or to write to as it is.
+struct Target {
+    std::string path;
+    bool regular = true;
+    mode_t mode = 0;
+};
+
+Target target_of(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) {
+        if (errno != ENOENT) fail(path);
+        return {end_of_links(path), true, default_mode()};
+    }
+    if (S_ISREG(status.st_mode)) return {std::filesystem::canonical(path).string(), true, status.st_mode & 07777};
+    return {path, false, 0};
+}
+
 }  // namespace
 
 void write_file(const std::string& path, std::string_view content) {
@@ -80,16 +105,28 @@ void write_file(const std::string& path, std::string_view content) {
         Descriptor(::dup(STDOUT_FILENO), "standard output").write(content);
         return;
     }
-    struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) {
-        if (errno != ENOENT) fail(path);
-        replace(path, content, default_mode());
-    } else if (S_ISREG(status.st_mode)) {
-        replace(std::filesystem::canonical(path).string(), content, status.st_mode & 07777);
+    const Target target = target_of(path);
+    if (target.regular) {
+        replace(target.path, content, target.mode);
     } else {
         Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC), path);
         file.write(content);
         file.close();
+    }
+}
+
+void expect_writable(const std::string& path) {
+    if (path == "-") return;
+    const Target target = target_of(path);
+    if (target.regular) {
+        std::string pattern = target.path + ".XXXXXX";
+        const Descriptor file(::mkostemp(pattern.data(), O_CLOEXEC), path);
+        const TemporaryName temporary{pattern};
+    } else if (std::filesystem::is_directory(path)) {
+        errno = EISDIR;
+        fail(path);
+    } else if (::access(path.c_str(), W_OK) != 0) {  // a pipe must not be opened twice
+        fail(path);
     }
 }
 

@@ -1,5 +1,7 @@
 #include "subject/tensors.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace convt_jit::tools {
@@ -12,6 +14,14 @@ Buffer uploaded(const Device& device, const std::vector<unsigned char>& bytes) {
 }
 
 }  // namespace
+
+std::string no_host_memory(const Layer& layer, const Shape& shape) {
+    const Sizes n = sizes(layer, shape);
+    const auto bytes = [](std::int64_t elements) { return static_cast<std::uint64_t>(elements) * sizeof(double); };
+    return fmt::format("not enough memory on the host: x takes {} bytes, w {}, y {}{}, and checks take copies",
+                       bytes(n.x), bytes(n.w), bytes(n.y),
+                       layer.epilogue.residual ? fmt::format(", residual {}", bytes(n.y)) : "");
+}
 
 DeviceTensors::DeviceTensors(const Device& device, const Layer& layer, const HostTensors& host, std::int64_t y_elements,
                              std::size_t y_element)
@@ -47,6 +57,7 @@ std::vector<unsigned char> DeviceTensors::download_y() const {
 }
 
 std::vector<unsigned char> repeated_random(DType dtype, std::int64_t elements, double deviation, std::uint64_t seed) {
+    if (elements == 0) return {};
     constexpr std::int64_t kDifferent = 4'000'037;  // odd and no multiple of a row: neighbours in memory differ
     Layer plain = Layer::make(1, 1, {1});
     plain.dtype = dtype;

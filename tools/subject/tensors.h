@@ -4,9 +4,13 @@
 #include "convt_jit/convt_jit.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace convt_jit::tools {
+
+// Says what its tensors take on the host, where they are all kept as f64.
+[[nodiscard]] std::string no_host_memory(const Layer& layer, const Shape& shape);
 
 class DeviceTensors {
 public:

@@ -1,11 +1,10 @@
 #include "warmup/bar.h"
 
+#include "subject/message.h"
 #include "subject/quantity.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
-
-#include <cstdio>
 
 namespace convt_jit::tools {
 namespace {
@@ -48,17 +47,15 @@ void Bar::show(Advance advance) {
     const auto now = Clock::now();
     if (now < next_) return;
     advance.seconds = seconds();
-    fmt::print(stderr, "{}{} {}{}", terminal_ ? "\r\033[K" : "", what_, to_text(advance, terminal_ ? kWidth : 0),
-               terminal_ ? "" : "\n");
-    std::fflush(stderr);
+    tell_raw(fmt::format("{}{} {}{}", terminal_ ? "\r\033[K" : "", what_, to_text(advance, terminal_ ? kWidth : 0),
+                         terminal_ ? "" : "\n"));
     visible_ = terminal_;
     next_ = terminal_ ? now + kRefresh : begin_ + 2 * (now - begin_);
 }
 
 void Bar::wipe() {
     if (!visible_) return;
-    fmt::print(stderr, "\r\033[K");
-    std::fflush(stderr);
+    tell_raw("\r\033[K");
     visible_ = false;
 }
 

@@ -1,6 +1,8 @@
 #include "warmup/report.h"
 
 #include "cache/place.h"
+#include "subject/json_text.h"
+#include "subject/message.h"
 #include "subject/quantity.h"
 
 #include <fmt/format.h>
@@ -59,7 +61,7 @@ void print_text(const Report& report) {
         for (const Target& target : report.jobs[i].targets)
             fmt::print("{}  {}\n", result.state == State::failed ? "FAILED " : "missing", to_string(target));
         // Without a compiler all fail alike; the reason is long and is told once.
-        if (result.state == State::failed && result.why != said) fmt::print("  {}\n", result.why);
+        if (result.state == State::failed && result.why != said) fmt::print("  {}\n", shown(result.why));
         said = result.why;
     }
     const Tally tally = count(report.filling.results);
@@ -100,10 +102,13 @@ std::string manifest(const std::vector<Job>& jobs, const std::vector<JobResult>&
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         if (results[i].state != State::compiled && results[i].state != State::found) continue;
         for (const Target& target : jobs[i].targets)
-            lines += json{{"name", target.named.name}, {"layer", to_string(target.named.layer)},
-                          {"arch", target.arch},       {"compiled_for", jobs[i].wanted->fields.arch},
-                          {"key", results[i].key},     {"plan", jobs[i].wanted->plan}}
-                         .dump(-1, ' ', false, json::error_handler_t::replace) +
+            lines += json_text(json{{"name", target.named.name},
+                                    {"layer", to_string(target.named.layer)},
+                                    {"arch", target.arch},
+                                    {"compiled_for", jobs[i].wanted->fields.arch},
+                                    {"key", results[i].key},
+                                    {"plan", jobs[i].wanted->plan}},
+                               -1) +
                      "\n";
     }
     return lines;

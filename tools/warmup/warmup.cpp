@@ -1,7 +1,9 @@
 #include "warmup/warmup.h"
 
 #include "cache/place.h"
+#include "subject/argument.h"
 #include "subject/choice.h"
+#include "subject/message.h"
 #include "subject/output_file.h"
 #include "subject/progress.h"
 #include "subject/quantity.h"
@@ -11,7 +13,6 @@
 #include "warmup/shard.h"
 
 #include <chrono>
-#include <cstdio>
 #include <memory>
 
 namespace convt_jit::tools {
@@ -50,6 +51,7 @@ int run(const Options& options) {
     // Bad usage is told before anything is done. A directory to be checked that is not there is a mistyped one, where
     // it was named; else nothing has been cached yet.
     (void)(options.check && options.place.directory ? options.place.existing() : options.place.any());
+    if (!options.manifest.empty()) expect_writable(options.manifest);
     Interruption interruption;
     PrepareOptions prepare;
     prepare.exact_nonfinite = options.exact_nonfinite;
@@ -70,7 +72,7 @@ int run(const Options& options) {
         print_json(report);
     else if (options.manifest != "-")
         print_text(report);
-    if (std::fflush(stdout) != 0) throw Error("standard output cannot be written to");
+    finish_output();
     return interrupted ? interruption.exit_code() : tally.good() ? 0 : 1;
 }
 
@@ -88,11 +90,14 @@ void add_warmup(CLI::App& app, int& status) {
     command->add_option("--dtype", options->dtype, "take all layers in this instead of their own")
         ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}));
     command->add_option("--jobs", options->jobs, "at most so many compilers at a time; default: one per processor")
-        ->check(CLI::Range(1, 4096));
-    command->add_option("--shard", options->shard, "do only part I of N, counted from 0")->type_name("I/N");
+        ->transform(whole_number(1, 4096));
+    command->add_option("--shard", options->shard, "do only part I of N, counted from 0")
+        ->type_name("I/N")
+        ->check(not_empty());
     command->add_flag("--check", options->check, "compile nothing; exit code 1 where something is missing");
     command->add_option("--manifest", options->manifest, "write what the cache holds now, a JSON object a line")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty());
     command->add_flag("--exact-nonfinite", options->exact_nonfinite, "as they are prepared with that option");
     command->callback([options, &status] { status = run(*options); });
 }

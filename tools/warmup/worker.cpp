@@ -1,5 +1,8 @@
 #include "warmup/worker.h"
 
+#include "subject/json_text.h"
+#include "subject/message.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -35,7 +38,7 @@ public:
         const bool spoken = level != nullptr && *level != '\0' && std::string_view(level) != "off";
         if (!spoken) set_log_level(LogLevel::warning);
         set_log_sink([this, spoken](LogLevel severity, std::string_view line) {
-            if (spoken) fmt::print(stderr, "{}\n", line);
+            if (spoken) tell_raw(fmt::format("{}\n", line));
             if (severity < LogLevel::warning) return;
             const std::scoped_lock lock(mutex_);
             last_ = line;
@@ -102,7 +105,7 @@ private:
 }  // namespace
 
 std::string request_line(const Target& target) {
-    return json{{"layer", to_string(target.named.layer)}, {"arch", target.arch}}.dump() + "\n";
+    return json_text(json{{"layer", to_string(target.named.layer)}, {"arch", target.arch}}, -1) + "\n";
 }
 
 Reply parse_reply(const std::string& line) {
@@ -135,7 +138,7 @@ void add_worker(CLI::App& app, int& status) {
         Worker worker(*exact_nonfinite);
         for (std::string line; std::getline(std::cin, line);) {
             // A parent that is gone is no reason to stop before here: what was compiled is kept.
-            fmt::print("{}\n", worker.answer(line).dump(-1, ' ', false, json::error_handler_t::replace));
+            fmt::print("{}\n", json_text(worker.answer(line), -1));
             if (std::fflush(stdout) != 0) break;
         }
         status = 0;

@@ -50,7 +50,7 @@ Errors run(const Kernel& kernel, const Layer& layer, const Shape& shape, std::ui
     }
     kernel.launch(tensors, shape);
     y.download(y_bytes.data(), y_bytes.size());
-    return compare(decode(layer.dtype, y_bytes), reference(layer, shape, host));
+    return compare(decode(layer.dtype, y_bytes), reference(layer, shape, host), layer.dtype);
 }
 
 TEST_F(EngineTest, LayerToCheckedResult) {
@@ -132,6 +132,17 @@ TEST_F(EngineTest, CompileFillsTheDiskCache) {
     EXPECT_EQ(third.origin, Origin::disk);
     EXPECT_EQ(first.key, third.key);
     EXPECT_NE(Engine(options()).compile(layer, "sm_80").key, first.key);
+}
+
+TEST_F(EngineTest, CompileTellsWhatItMade) {
+    const Layer layer = parse_layer("c4 o4 k3x3 s2x2 bias");
+    const KernelInfo info = Engine(options()).compile(layer, "sm_90");
+    EXPECT_EQ(info.layer, to_string(layer));
+    EXPECT_EQ(info.arch, "sm_90");
+    EXPECT_EQ(info.family, "direct");
+    EXPECT_EQ(info.plan, Engine::render(layer, "sm_90").plan);
+    EXPECT_GT(info.threads, 0);
+    EXPECT_GT(info.shared_bytes, 0U);
 }
 
 TEST_F(EngineTest, NoDiskCacheIsFine) {

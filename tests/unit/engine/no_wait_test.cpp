@@ -37,7 +37,7 @@ double error_of(const Kernel& kernel, const Layer& layer) {
     Tensors tensors;
     tensors.x = x.data(), tensors.w = w.data(), tensors.y = y.data();
     kernel.launch(tensors, shape);
-    return compare(decode(layer.dtype, y), reference(layer, shape, host)).rel_l2;
+    return compare(decode(layer.dtype, y), reference(layer, shape, host), layer.dtype).rel_l2;
 }
 
 TEST(NoWait, AGenericKernelServesUntilTheOtherIsThere) {

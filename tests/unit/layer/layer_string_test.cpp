@@ -158,7 +158,10 @@ TEST(LayerString, NamesTokenAndColumnOfWhatItCannotRead) {
     check("c32 o64 k+3", "k+3", "column 9");
     check("c32 o64 k99999999999999999999", "k99999999999999999999", "64 bits");
     check("c3x2 o64 k3", "c3x2", "column 1");
-    check("c32 o64 k3 p1:", "p1:", "column 12");
+    check("c32 o64 k3 p1:", "p1:", "such as p1, p1x2, p1:2 or p1x2:0x3");
+    check("c32 o64 k3 s3y", "s3y", "such as s3 or s3x5x7");
+    check("c3y o64 k3", "c3y", "c and one number");
+    check("c8 o9 k3 g4", "groups", "groups is 4; allowed: common divisors of in_channels 8 and out_channels 9");
     check("c32 o64 k3 p1:2:3", "p1:2:3", "column 12");
     check("c32 o64 k3 leakyx", "leakyx", "column 12");
     check("c32 o64 k3 scale", "scale", "column 12");

@@ -161,6 +161,23 @@ TEST(LayersFile, RefusesWhatIsNoJsonObject) {
     EXPECT_EQ(refusal(R"({"input": )" + std::string(100000, '[') + std::string(100000, ']') + "}"), "in_channels");
 }
 
+TEST(LayersFile, ANulEndsNothing) {
+    const std::string good = line_with("");
+    const auto column = [&](std::string line, std::size_t at) -> std::string {
+        line.insert(at, 1, '\0');
+        try {
+            (void)parse_layer_json(line);
+        } catch (const LayerError& error) {
+            return error.value();
+        }
+        return "accepted";
+    };
+    EXPECT_EQ(column(good, good.size()), "broken at column " + std::to_string(good.size() + 1));
+    EXPECT_EQ(column(good + " garbage", good.size()), "broken at column " + std::to_string(good.size() + 1));
+    EXPECT_EQ(column(good, 0), "broken at column 1");
+    EXPECT_EQ(column(good, 4), "broken at column 5");
+}
+
 TEST(LayersFile, SurvivesAnyChangeOfALine) {
     const std::string line = to_json({"up", parse_layer("n1 c4 o6 in8x9 k3x5 p1:2 bias f16 nhwc relu")});
     std::mt19937_64 random(5);
@@ -204,6 +221,7 @@ TEST_F(LayersFileOnDisk, SkipsEmptyLinesAndComments) {
     ASSERT_EQ(layers.size(), 2U);
     EXPECT_EQ(layers[0].name, "a");
     EXPECT_EQ(layers[1].name, "b");
+    EXPECT_TRUE(layers[1].where.ends_with("layers.jsonl:6")) << layers[1].where;
     EXPECT_TRUE(read_layers_file(write("")).empty());
 }
 

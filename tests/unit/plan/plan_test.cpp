@@ -57,9 +57,23 @@ TEST(Plan, ForcedPlanThatDoesNotFitIsRefused) {
     EXPECT_THROW((void)choose(layer, kHopper, {"direct positions=1x64x64 per_thread=1", false}), UnsupportedError);
     EXPECT_THROW((void)choose(layer, kHopper, {"direct positions=1x1x30 per_thread=4", false}), UnsupportedError);
     EXPECT_THROW((void)choose(layer, kHopper, {"direct per_thread=64 channels=64", false}), UnsupportedError);
-    EXPECT_THROW((void)choose(layer, kHopper, {"direct chunk=0", false}), UnsupportedError);
-    EXPECT_THROW((void)choose(layer, kHopper, {"reference threads=2000", false}), UnsupportedError);
     EXPECT_THROW((void)choose(layer, Arch{70, 0}, {}), UnsupportedError);
+}
+
+TEST(Plan, ValuesThatServeNoLayerAreBadText) {
+    const auto error_of = [](const char* text) -> std::string {
+        try {
+            (void)choose(parse_layer("c8 o8 k3x3"), kHopper, {text, false});
+        } catch (const LayerError& error) {
+            return error.what();
+        }
+        return "accepted";
+    };
+    EXPECT_EQ(error_of("direct chunk=0"), "plan.chunk is 0; allowed: 1 to 4096");
+    EXPECT_EQ(error_of("direct positions=1x0x4"), "plan.positions is 0; allowed: 1 to 4096");
+    EXPECT_EQ(error_of("reference threads=2000"), "plan.threads is 2000; allowed: 1 to 1024");
+    EXPECT_EQ(error_of("direct positions=1x99999999999x1"),
+              "plan.positions is \"1x99999999999x1\"; allowed: integers from 0 to 2147483647");
 }
 
 TEST(Plan, IndexWidthFollowsTheSizes) {

@@ -42,6 +42,43 @@ TEST(Compare, NonFiniteThatDiffersIsInfinitelyWrong) {
 
 TEST(Compare, AnythingForZeroIsInfinitelyWrong) { EXPECT_EQ(compare({1e-30}, {0}).rel_l2, kInf); }
 
+TEST(Compare, AnOverflowOfTheDtypeIsInf) {
+    for (const auto& [dtype, largest] :
+         {std::pair{DType::f16, 65504.0}, {DType::bf16, 0x1.fep127}, {DType::f32, 0x1.fffffep127}}) {
+        SCOPED_TRACE(std::string(to_string(dtype)));
+        const auto wrong = [d = dtype](double got, double want) {
+            return compare({1, got}, {1, want}, d).wrong_nonfinite;
+        };
+        for (const double sign : {1.0, -1.0}) {
+            EXPECT_EQ(wrong(sign * kInf, sign * 2 * largest), 0);
+            EXPECT_EQ(wrong(sign * kInf, sign * 1.001 * largest), 0);
+            EXPECT_EQ(wrong(sign * kInf, sign * 0.999 * largest), 0) << "next to the largest number either is right";
+            EXPECT_EQ(wrong(sign * largest, sign * 1.001 * largest), 0);
+            EXPECT_EQ(wrong(sign * largest, sign * 2 * largest), 1) << "saturated";
+            EXPECT_EQ(wrong(sign * kInf, sign * 0.9 * largest), 1) << "overflows too early";
+            EXPECT_EQ(wrong(-sign * kInf, sign * 2 * largest), 1);
+            EXPECT_EQ(wrong(kNaN, sign * 2 * largest), 1);
+            EXPECT_EQ(wrong(sign * kInf, kNaN), 1);
+            EXPECT_EQ(wrong(sign * largest, sign * kInf), 1);
+        }
+    }
+    EXPECT_EQ(compare({kInf}, {1e300}).wrong_nonfinite, 1) << "plain numbers overflow nowhere";
+}
+
+TEST(Compare, OneStepOfTheSubnormalsIsNoError) {
+    for (const auto& [dtype, step] :
+         {std::pair{DType::f16, 0x1p-24}, {DType::bf16, 0x1p-133}, {DType::f32, 0x1p-149}}) {
+        SCOPED_TRACE(std::string(to_string(dtype)));
+        EXPECT_EQ(compare({0}, {0.4 * step}, dtype).rel_l2, 0);
+        EXPECT_EQ(compare({step}, {0}, dtype).rel_l2, 0);
+        EXPECT_EQ(compare({3 * step}, {2.5 * step}, dtype).rel_l2, 0);
+        EXPECT_EQ(compare({3 * step}, {2.5 * step}, dtype).max_abs, 0.5 * step);
+        EXPECT_EQ(compare({0}, {8 * step}, dtype).rel_l2, 7.0 / 8);
+        EXPECT_EQ(compare({2 * step}, {0}, dtype).rel_l2, kInf);
+        EXPECT_EQ(compare({1.5}, {1}, dtype).rel_l2, 0.5) << "normal numbers are judged as ever";
+    }
+}
+
 TEST(Compare, RefusesOtherSizes) { EXPECT_THROW((void)compare({1}, {1, 2}), LayerError); }
 
 // What a right kernel of each kind makes of random data must pass, with some room, and ten times that must not.
