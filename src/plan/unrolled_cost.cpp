@@ -3,6 +3,7 @@
 #include "plan/shared_limit.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace convt_jit {
@@ -16,28 +17,47 @@ constexpr double kGlobalBytes = 13.4;  // to and from DRAM, its share
 constexpr double kCacheBytes = 24;     // from the L2, its share
 constexpr double kLoadLatency = 900;   // cycles between the start of a load and its bytes
 constexpr double kBarrier = 60;        // cycles of a chunk that no product fills
-constexpr double kUnknown = 1 << 9;    // positions along an axis whose size is not known
+
+// Sizes are taken coarsely, so that layers which differ little share a kernel, and share it with the layer that knows
+// no size: what is large is all alike.
+constexpr std::int64_t kLargeAxis = 512, kManySamples = 64, kManyPositions = 1 << 14;
+
+std::int64_t bucket_of_height(std::int64_t size) {
+    return size > 16
+               ? kLargeAxis
+               : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1))));
+}
+std::int64_t bucket_of_width(std::int64_t size) {
+    if (size > 128) return kLargeAxis;
+    return size > 16 ? ceil_div(size, 16) * 16 : bucket_of_height(size);
+}
 
 }  // namespace
 
 UnrolledWork UnrolledWork::make(const Layer& layer) {
     UnrolledWork work;
-    work.samples = layer.batch.value_or(8);
-    work.positions = {1, 1};
     work.groups = static_cast<int>(std::min<std::int64_t>(layer.groups, 1 << 20));
+    work.samples = kManySamples;
+    work.positions = {1, 1};
+    const bool known = !layer.input.empty();
     const auto axes = axes_3d(layer);
-    const Dims out = layer.input.empty() ? Dims() : output_size(layer, layer.input);
+    const Dims out = known ? output_size(layer, layer.input) : Dims();
     const int missing = 3 - layer.spatial_dims();
+    std::int64_t samples = layer.batch.value_or(kManySamples), all = samples;
     for (int axis = 0; axis < layer.spatial_dims(); ++axis) {
         const auto a = static_cast<std::size_t>(axis + missing);
-        const std::int64_t size = out.empty() ? static_cast<std::int64_t>(kUnknown) * axes[a].stride : out[axis];
+        const std::int64_t size = known ? ceil_div(out[axis], axes[a].stride) : kLargeAxis;
         if (a == 0)
-            work.samples *= out.empty() ? 32 : size;
+            samples = known ? samples * out[axis] : kManySamples;
         else
-            work.positions[a - 1] = ceil_div(size, axes[a].stride);
+            work.positions[a - 1] = a == 1 ? bucket_of_height(size) : bucket_of_width(size);
+        all = known ? std::min(all * size, kManyPositions) : kManyPositions;
     }
+    if (known && all < kManyPositions)
+        work.samples =
+            static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(samples, 1))));
     work.store_width = layer.dtype == DType::f32 ? 4 : 8;
-    while (!out.empty() && out[layer.spatial_dims() - 1] % work.store_width != 0) work.store_width /= 2;
+    while (known && out[layer.spatial_dims() - 1] % work.store_width != 0) work.store_width /= 2;
     return work;
 }
 

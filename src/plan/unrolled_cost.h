@@ -17,7 +17,7 @@ struct UnrolledWork {
     int groups = 1;
     int store_width = 4;  // elements of the widest access that rows of outputs allow
 
-    // Sizes that the layer does not know are taken to be large.
+    // Sizes that the layer does not know are taken to be large, and those that it knows coarsely.
     [[nodiscard]] static UnrolledWork make(const Layer& layer);
 };
 

@@ -41,7 +41,7 @@ static void computes(convt_engine* engine) {
     CHECK_SAYS("input");
 
     CHECK(strcmp(convt_kernel_layer(kernel), "c1 o1 k2 bias f32") == 0);
-    CHECK(strcmp(convt_kernel_family(kernel), "direct") == 0);
+    CHECK(strcmp(convt_kernel_family(kernel), "unrolled") == 0);
     CHECK(strlen(convt_kernel_arch(kernel)) > 0);
     CHECK(strlen(convt_kernel_origin(kernel)) > 0);
 

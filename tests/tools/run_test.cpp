@@ -18,7 +18,7 @@ TEST_F(Run, TellsWhatItDidAndChecksIt) {
     EXPECT_THAT(outcome.out, HasSubstr("simulator (asked for)"));
     EXPECT_THAT(outcome.out, HasSubstr("n2 c4 o6 in5x7 k3x5 s2x3 p1x2 g2 bias f32"));
     EXPECT_THAT(outcome.out, HasSubstr("2x6x9x19"));
-    EXPECT_THAT(outcome.out, HasSubstr("direct"));
+    EXPECT_THAT(outcome.out, HasSubstr("unrolled"));
     EXPECT_THAT(outcome.out, HasSubstr("compiler: render"));
     EXPECT_THAT(outcome.out, HasSubstr("right    relative L2"));
 }

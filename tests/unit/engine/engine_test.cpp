@@ -139,7 +139,7 @@ TEST_F(EngineTest, CompileTellsWhatItMade) {
     const KernelInfo info = Engine(options()).compile(layer, "sm_90");
     EXPECT_EQ(info.layer, to_string(layer));
     EXPECT_EQ(info.arch, "sm_90");
-    EXPECT_EQ(info.family, "direct");
+    EXPECT_EQ(info.family, "unrolled");
     EXPECT_EQ(info.plan, Engine::render(layer, "sm_90").plan);
     EXPECT_GT(info.threads, 0);
     EXPECT_GT(info.shared_bytes, 0U);
@@ -203,7 +203,7 @@ TEST_F(EngineTest, BadRequests) {
 TEST_F(EngineTest, RenderNeedsNeitherDeviceNorCompiler) {
     const Rendered rendered = Engine::render(parse_layer("c2 o2 k3x3"), "sm_90");
     EXPECT_NE(rendered.source.find(rendered.entry), std::string::npos);
-    EXPECT_EQ(rendered.plan.substr(0, 6), "direct");
+    EXPECT_EQ(rendered.plan.substr(0, 8), "unrolled");
 }
 
 }  // namespace

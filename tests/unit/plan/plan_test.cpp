@@ -11,7 +11,8 @@ const Arch kHopper{90, 0};
 
 TEST(Plan, TextAndBack) {
     const Layer layer = parse_layer("c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias");
-    const Plan plan = choose(layer, kHopper);
+    EXPECT_EQ(parse_plan(to_string(choose(layer, kHopper)), layer, kHopper), choose(layer, kHopper));
+    const Plan plan = choose(layer, kHopper, {"direct", false});
     EXPECT_EQ(parse_plan(to_string(plan), layer, kHopper), plan);
     Plan changed = plan;
     auto& tile = std::get<DirectTile>(changed.tile);
@@ -24,11 +25,11 @@ TEST(Plan, TextAndBack) {
 
 TEST(Plan, BareFamilyTakesTheDefaultTile) {
     const Layer layer = parse_layer("c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias");
-    EXPECT_EQ(choose(layer, kHopper, {"direct", false}), choose(layer, kHopper));
+    EXPECT_EQ(choose(layer, kHopper, {"unrolled", false}), choose(layer, kHopper));
+    const Plan direct = choose(layer, kHopper, {"direct", false});
     const Plan chunked = choose(layer, kHopper, {"direct chunk=2", false});
     EXPECT_EQ(std::get<DirectTile>(chunked.tile).channel_chunk, 2);
-    EXPECT_EQ(std::get<DirectTile>(chunked.tile).positions,
-              std::get<DirectTile>(choose(layer, kHopper).tile).positions);
+    EXPECT_EQ(std::get<DirectTile>(chunked.tile).positions, std::get<DirectTile>(direct.tile).positions);
 }
 
 TEST(Plan, BadTextNamesKeyAndValue) {
