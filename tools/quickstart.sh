@@ -7,7 +7,7 @@ source tools/setup.sh
 setup
 say "building build/bin/convt"
 configure build
-cmake --build build --target convt
+cmake --build build --target convt convt_jit_static  # all that `cmake --install build` wants
 
 if gpus=$(nvidia-smi -L 2>/dev/null) && [[ -n $gpus ]]; then
     say "running on the GPU: ${gpus%%$'\n'*}"

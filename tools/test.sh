@@ -23,6 +23,7 @@ if [[ ${1:-} == --sanitize ]]; then
     shift 2
 fi
 
+[[ $folder != build ]] || options=(-DCONVT_JIT_BUILD_BENCH=ON)
 setup
 say "building $folder"
 configure "$folder" "${options[@]}"

@@ -114,7 +114,7 @@ private:
 
 enum class LogLevel { debug, info, warning, error, off };
 /// Where log lines go instead of stderr. The level starts from $CONVT_JIT_LOG (debug|info|warning|error|off), default
-/// off. A sink may be called from any thread, one call at a time.
+/// warning. A sink may be called from any thread, one call at a time.
 using LogSink = std::function<void(LogLevel, std::string_view)>;
 CONVT_JIT_API void set_log_sink(LogSink sink);
 CONVT_JIT_API void set_log_level(LogLevel level);

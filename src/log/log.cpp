@@ -18,7 +18,8 @@ LogLevel level_from_environment() {
     if (name == "info") return LogLevel::info;
     if (name == "warning" || name == "warn") return LogLevel::warning;
     if (name == "error") return LogLevel::error;
-    return LogLevel::off;
+    if (name == "off") return LogLevel::off;
+    return LogLevel::warning;  // what is lost or slow without anybody failing
 }
 
 std::atomic<LogLevel>& current_level() {
