@@ -16,19 +16,21 @@ constexpr double kSharedBytes = 128;   // from shared memory
 constexpr double kGlobalBytes = 13.4;  // to and from DRAM, its share
 constexpr double kCacheBytes = 24;     // from the L2, its share
 constexpr double kLoadLatency = 900;   // cycles between the start of a load and its bytes
+constexpr double kIdleWarps = 3;       // that wait while the others work
+constexpr double kOverlap = 0.12;      // of what is not the bottleneck and still takes time
 constexpr double kBarrier = 60;        // cycles of a chunk that no product fills
 
 // Sizes are taken coarsely, so that layers which differ little share a kernel, and share it with the layer that knows
 // no size: what is large is all alike.
-constexpr std::int64_t kLargeAxis = 512, kManySamples = 64, kManyPositions = 1 << 14;
+constexpr std::int64_t kLargeHeight = 512, kLargeWidth = 1 << 13, kManySamples = 64, kManyPositions = 1 << 14;
 
 std::int64_t bucket_of_height(std::int64_t size) {
     return size > 16
-               ? kLargeAxis
+               ? kLargeHeight
                : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1))));
 }
 std::int64_t bucket_of_width(std::int64_t size) {
-    if (size > 128) return kLargeAxis;
+    if (size > 128) return kLargeWidth;
     return size > 16 ? ceil_div(size, 16) * 16 : bucket_of_height(size);
 }
 
@@ -46,7 +48,7 @@ UnrolledWork UnrolledWork::make(const Layer& layer) {
     std::int64_t samples = layer.batch.value_or(kManySamples), all = samples;
     for (int axis = 0; axis < layer.spatial_dims(); ++axis) {
         const auto a = static_cast<std::size_t>(axis + missing);
-        const std::int64_t size = known ? ceil_div(out[axis], axes[a].stride) : kLargeAxis;
+        const std::int64_t size = known ? ceil_div(out[axis], axes[a].stride) : kLargeWidth;
         if (a == 0)
             samples = known ? samples * out[axis] : kManySamples;
         else
@@ -103,9 +105,14 @@ double unrolled_cycles(const UnrolledLayer& layer, const UnrolledWork& work, con
     const double store_width = t.store_width;
     const double store_issue = outputs / 32 * (2.5 + 8 / store_width + (t.slabs ? 1 : 0));
     const double store_shared = t.slabs ? outputs * 8 / kSharedBytes : 0;
-    // Runs of threads that do not fill sectors are written in parts.
-    const bool whole = t.slabs || (store_width * element >= 16 && t.columns * h.stride * element >= 32);
-    const double store_bytes = outputs * full * channels_full * element * (whole ? 1.05 : 2.2);
+    // A thread's run leaves in several stores, each of which fills a part of many lines.
+    const double run_bytes = t.columns * h.stride * element;
+    const double run_store = std::min(store_width * element, run_bytes);
+    const double store_bytes = outputs * full * channels_full * element *
+                               (t.slabs                  ? 1.05
+                                : run_store == run_bytes ? 1.1
+                                : run_store >= 16        ? 1.7
+                                                         : 2.6);
 
     const double issue = (warps * work_issue + stage_issue + store_issue) / kIssue;
     const double shared = warps * work_shared + store_shared + input_bytes / kSharedBytes;
@@ -122,9 +129,11 @@ double unrolled_cycles(const UnrolledLayer& layer, const UnrolledWork& work, con
     const double alone = kLoadLatency * (r.resident ? 1.5 : 2) + r.chunks * kBarrier +
                          (work_issue + (stage_issue + store_issue) / warps) * std::max(2.0, warps / kIssue) +
                          store_bytes / kGlobalBytes * 0.3;
+    const double awake = resident * warps;
+    const double efficiency = awake / (awake + kIdleWarps);
     const double per_processor = blocks / kProcessors;
     const double throughput =
-        std::max(per_processor, std::min(std::ceil(per_processor), 1.0)) * (busiest + 0.12 * others);
+        std::max(per_processor, std::min(std::ceil(per_processor), 1.0)) * (busiest + kOverlap * others) / efficiency;
     const double rounds = std::max(1.0, per_processor / resident);
     const double waves = rounds < 8 ? std::ceil(rounds - 0.05) : rounds;
     return std::max(throughput * (waves / rounds * 0.5 + 0.5), waves * alone) +

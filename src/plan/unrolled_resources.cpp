@@ -12,7 +12,7 @@ namespace convt_jit {
 namespace {
 
 constexpr int kMostOffset = 64;  // a wider halo has no place in registers
-constexpr int kMostProducts = 8192;
+constexpr int kMostCode = 3000;
 constexpr int kMostRegisters = 224;
 
 int modulo(int a, int b) { return (a % b + b) % b; }
@@ -137,8 +137,12 @@ std::string unrolled_resources(const UnrolledLayer& layer, const UnrolledTile& t
     r.sums = std::int64_t{1} * row_sets * h.used * t.channels * t.rows * t.columns;
     r.products = std::int64_t{1} * v.taps * h.taps * t.channels * t.rows * t.columns *
                  std::min(t.unroll, t.chunk / t.reduction_threads);
-    if (r.products > kMostProducts)
-        return fmt::format("{} products are unrolled, allowed: {}", r.products, kMostProducts);
+    // What the compiler has to chew: products, and every output of a thread, which is selected, finished and stored.
+    const std::int64_t outputs = std::int64_t{1} * v.used * h.stride * t.channels * t.rows * t.columns;
+    if (r.products + 8 * outputs > kMostCode)
+        return fmt::format(
+            "{} products and {} outputs of a thread are unrolled, allowed: products + 8 * outputs up to {}", r.products,
+            outputs, kMostCode);
     // Few rows of the window live at a time; the rest is addresses, sizes and weights.
     r.registers = r.sums * (t.join > 0 ? 2 : 1) + std::int64_t{std::min(r.window_height, 2)} * r.window_width + 44;
 
