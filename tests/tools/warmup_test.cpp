@@ -54,10 +54,10 @@ protected:
         write_text(file, lines);
         return file.string();
     }
-    // Runs the program beside this test, with its answer going to directory_/beside.
+    // Runs the program beside this test, with its answer going to directory_/beside; what it says of its progress is not kept.
     [[nodiscard]] pid_t start(const std::string& arguments) const {
         const std::string command =
-            fmt::format("CONVT_JIT_CACHE_DIR='{}' exec '{}' warmup {} >'{}' 2>&1", cache_path().string(), CONVT_PROGRAM,
+            fmt::format("CONVT_JIT_CACHE_DIR='{}' exec '{}' warmup {} >'{}' 2>/dev/null", cache_path().string(), CONVT_PROGRAM,
                         arguments, (directory_ / "beside").string());
         const pid_t process = fork();
         if (process == 0) {

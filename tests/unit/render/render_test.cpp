@@ -54,7 +54,8 @@ TEST(Render, EveryParameterChangesTheSource) {
 }
 
 TEST(Render, SizesThatAreGivenAtLaunchDoNotChangeTheSource) {
-    EXPECT_EQ(render_text("c4 o4 k3x3 in64x64").text, render_text("n7 c4 o4 k3x3 in64x80").text);
+    EXPECT_EQ(render_text("c4 o4 k3x3 in640x162").text, render_text("n7 c4 o4 k3x3 in64x802").text);
+    EXPECT_EQ(render_text("c4 o4 k3x3 nhwc in64x64").text, render_text("n7 c4 o4 k3x3 nhwc in64x80").text);
 }
 
 TEST(Render, EntryNamesAreIdentifiersOfBoundedLength) {
