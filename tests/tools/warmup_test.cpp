@@ -54,11 +54,12 @@ protected:
         write_text(file, lines);
         return file.string();
     }
-    // Runs the program beside this test, with its answer going to directory_/beside; what it says of its progress is not kept.
+    // Runs the program beside this test, with its answer going to directory_/beside; what it says of its progress is
+    // not kept.
     [[nodiscard]] pid_t start(const std::string& arguments) const {
         const std::string command =
-            fmt::format("CONVT_JIT_CACHE_DIR='{}' exec '{}' warmup {} >'{}' 2>/dev/null", cache_path().string(), CONVT_PROGRAM,
-                        arguments, (directory_ / "beside").string());
+            fmt::format("CONVT_JIT_CACHE_DIR='{}' exec '{}' warmup {} >'{}' 2>/dev/null", cache_path().string(),
+                        CONVT_PROGRAM, arguments, (directory_ / "beside").string());
         const pid_t process = fork();
         if (process == 0) {
             execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
