@@ -97,10 +97,11 @@ struct CacheVerification {
 
 struct CacheVerdict {
     std::string key, arch;
-    std::string verdict;  ///< "fits", "in use", "recent", "other arch", "young", "over the cap", "pruned"
-    bool evicted = false;
+    std::string verdict;   ///< "fits", "in use", "recent", "other arch", "young", "over the cap", "pruned"
+    bool evicted = false;  ///< removed (would be, in a dry run)
     std::uint64_t bytes = 0;
     double last_used = 0;
+    std::string failure = {};  ///< why it could not be removed; empty where it was, or was not to be
 };
 
 struct CacheTrim {

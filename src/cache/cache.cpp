@@ -109,9 +109,9 @@ CacheTrim to_public(TrimReport report) {
     result.bytes_before = report.bytes_before;
     result.bytes_after = report.bytes_after;
     result.busy = report.busy;
-    for (auto& [candidate, verdict] : report.judged)
+    for (auto& [candidate, verdict, gone, failure] : report.judged)
         result.verdicts.push_back({std::move(candidate.key), std::move(candidate.arch), std::string(to_string(verdict)),
-                                   evicts(verdict), candidate.bytes, seconds(candidate.used)});
+                                   gone, candidate.bytes, seconds(candidate.used), std::move(failure)});
     return result;
 }
 

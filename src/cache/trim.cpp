@@ -12,21 +12,31 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <functional>
+#include <string>
+#include <system_error>
+#include <utility>
 
 namespace convt_jit {
 namespace {
 
-// False where it was used since it was judged, or is gone already.
-bool evict(const Root& root, const Candidate& victim) {
+// What came of an eviction: neither where the entry was used since it was judged, or is gone already.
+struct Eviction {
+    bool gone = false;
+    std::string failure;
+};
+
+Eviction evict(const Root& root, const Candidate& victim) {
     std::error_code error;
     const auto folder = root.folder(layout::fan_out(victim.key), error);
     const std::string name = layout::entry_name(victim.key);
     struct stat status {};
-    if (error || ::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-        stamp_of(status) != victim.used)
-        return false;
-    return ::unlinkat(folder.get(), name.c_str(), 0) == 0;
+    if (error) return {false, error.message()};
+    if (::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || stamp_of(status) != victim.used)
+        return {};
+    if (::unlinkat(folder.get(), name.c_str(), 0) == 0) return {true, {}};
+    return {false, errno == ENOENT ? std::string() : std::generic_category().message(errno)};
 }
 
 std::vector<Candidate> candidates_of(const Root& root, bool with_arch) {
@@ -64,10 +74,11 @@ TrimReport carry_out(const Root& root, const Policy& policy, bool with_arch, boo
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         const std::uint64_t bytes = candidates[i].bytes;
         report.bytes_before += bytes;
-        const bool gone = evicts(verdicts[i]) && (dry_run || evict(root, candidates[i]));
-        report.evicted += gone ? 1 : 0;
-        report.bytes_after += gone ? 0 : bytes;
-        report.judged.push_back({std::move(candidates[i]), verdicts[i]});
+        Eviction eviction;
+        if (evicts(verdicts[i])) eviction = dry_run ? Eviction{true, {}} : evict(root, candidates[i]);
+        report.evicted += eviction.gone ? 1 : 0;
+        report.bytes_after += eviction.gone ? 0 : bytes;
+        report.judged.push_back({std::move(candidates[i]), verdicts[i], eviction.gone, std::move(eviction.failure)});
     }
     if (!dry_run) set_usage(root, report.bytes_after);
     return report;

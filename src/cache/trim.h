@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace convt_jit {
@@ -13,6 +14,8 @@ namespace convt_jit {
 struct Judged {
     Candidate candidate;
     Verdict verdict = Verdict::keep_fits;
+    bool gone = false;    // it was removed (would be, in a dry run)
+    std::string failure;  // why it could not be removed
 };
 
 struct TrimReport {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 
@@ -18,7 +19,8 @@ int tell(const Place& place, const CacheTrim& t, bool dry_run) {
         nlohmann::json verdicts = nlohmann::json::array();
         for (const CacheVerdict& v : t.verdicts)
             verdicts.push_back({{"key", v.key},
-                                {"arch", v.arch},
+                                {"arch", v.arch.empty() ? nlohmann::json() : nlohmann::json(v.arch)},
+                                {"failure", v.failure},
                                 {"verdict", v.verdict},
                                 {"evicted", v.evicted},
                                 {"bytes", v.bytes},
@@ -33,12 +35,17 @@ int tell(const Place& place, const CacheTrim& t, bool dry_run) {
     } else if (!t.busy) {
         for (const CacheVerdict& v : t.verdicts)
             fmt::print("{}  {:>10}  {}  {}{}\n", v.key, format_bytes(v.bytes), format_date(v.last_used), v.verdict,
-                       v.evicted ? (dry_run ? ": would go" : ": gone") : "");
+                       v.evicted           ? (dry_run ? ": would go" : ": gone")
+                       : v.failure.empty() ? std::string()
+                                           : fmt::format(": could not be removed: {}", v.failure));
         fmt::print("{} {} of {} entries and {} orphans; {} before, {} after\n", dry_run ? "would remove" : "removed",
                    t.evicted, t.verdicts.size(), t.orphans, format_bytes(t.bytes_before), format_bytes(t.bytes_after));
     }
     if (t.busy) complain("another process is trimming that cache; nothing was done");
-    return t.busy ? 1 : 0;
+    const auto failed =
+        std::count_if(t.verdicts.begin(), t.verdicts.end(), [](const CacheVerdict& v) { return !v.failure.empty(); });
+    if (failed > 0) complain(fmt::format("{} entries could not be removed", failed));
+    return t.busy || failed > 0 ? 1 : 0;
 }
 
 }  // namespace

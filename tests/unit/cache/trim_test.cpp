@@ -62,6 +62,32 @@ TEST_F(Trim, RemovesTheLeastRecentlyUsedAndCounts) {
     EXPECT_EQ(add_usage(root(), 0)->bytes, 2 * size);
 }
 
+TEST_F(Trim, WhatCannotBeRemovedIsToldWithItsReason) {
+    const auto a = keep("a");
+    age(a, 24h);
+    // Root may write anywhere, so it becomes somebody else for a moment.
+    const fs::path folder = fs::path(path(a)).parent_path();
+    const auto locked = fs::perms::owner_read | fs::perms::owner_exec | fs::perms::group_read | fs::perms::group_exec |
+                        fs::perms::others_read | fs::perms::others_exec;
+    const Root opened = root();
+    for (const fs::path& place : {fs::path(directory), folder}) fs::permissions(place, locked);
+    const uid_t self = geteuid();
+    if (self == 0) {
+        ASSERT_EQ(seteuid(65534), 0);
+    }
+    const TrimReport report = prune(opened, PruneRule{}, false);
+    if (self == 0) {
+        ASSERT_EQ(seteuid(0), 0);
+    }
+    for (const fs::path& place : {fs::path(directory), folder}) fs::permissions(place, fs::perms::owner_all);
+    ASSERT_EQ(report.judged.size(), 1U);
+    EXPECT_FALSE(report.judged[0].gone);
+    EXPECT_EQ(report.judged[0].failure, "Permission denied");
+    EXPECT_EQ(report.evicted, 0U);
+    EXPECT_EQ(report.bytes_after, report.bytes_before);
+    EXPECT_TRUE(there(a));
+}
+
 TEST_F(Trim, AHitMakesAnEntryRecent) {
     const auto a = keep("a"), b = keep("b");
     age(a, 3000s), age(b, 2000s);
