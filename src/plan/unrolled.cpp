@@ -45,8 +45,7 @@ public:
         const bool long_sum = longest_sum_ / tile.reduction_threads > kLongSum;
         tile.store_width = work_.store_width;
         tile.join = long_sum ? static_cast<int>(std::max<std::int64_t>(1, kLongSum / 2 / of_chunk)) : 0;
-        // The compiler is told what will fit, or it would take registers that cost blocks. `min_blocks` is how many
-        // more than the model believes in, until here.
+        // The compiler is told what will fit, or it would take registers that cost blocks.
         UnrolledResources resources;
         if (unrolled_resources(layer_, tile, resources).empty()) tile.min_blocks = unrolled_resident(resources, arch_);
         return tile;
@@ -134,7 +133,7 @@ private:
 };
 
 // The best point that is found from one by changing one or two fields at a time.
-double descend(const Search& search, const Space& space, Space::Point& best) {
+void descend(const Search& search, const Space& space, Space::Point& best) {
     double least = search.cycles(search.finished(space.tile(best)));
     const auto improve = [&](Space::Point point) {
         const double cycles = search.cycles(search.finished(space.tile(point)));
@@ -155,7 +154,6 @@ double descend(const Search& search, const Space& space, Space::Point& best) {
                         better = improve(std::move(point)) || better;
                     }
     }
-    return least;
 }
 
 }  // namespace

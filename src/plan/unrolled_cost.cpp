@@ -132,8 +132,7 @@ double unrolled_cycles(const UnrolledLayer& layer, const UnrolledWork& work, con
     const double awake = resident * warps;
     const double efficiency = awake / (awake + kIdleWarps);
     const double per_processor = blocks / kProcessors;
-    const double throughput =
-        std::max(per_processor, std::min(std::ceil(per_processor), 1.0)) * (busiest + kOverlap * others) / efficiency;
+    const double throughput = std::max(per_processor, 1.0) * (busiest + kOverlap * others) / efficiency;
     const double rounds = std::max(1.0, per_processor / resident);
     const double waves = rounds < 8 ? std::ceil(rounds - 0.05) : rounds;
     return std::max(throughput * (waves / rounds * 0.5 + 0.5), waves * alone) +
