@@ -1,10 +1,10 @@
 #include "autotune/autotune.h"
 
-#include "autotune/trial.h"
 #include "convt_jit/convt_jit.h"
 #include "subject/choice.h"
 #include "subject/output_file.h"
 #include "subject/progress.h"
+#include "subject/trial.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -110,10 +110,10 @@ std::vector<Candidate> candidates_for(const Options& options, const Layer& layer
     return candidates;
 }
 
-void tune(Engine& engine, const Device& device, const NamedLayer& named, const Options& options, Progress& progress,
-          nlohmann::ordered_json& results) {
+void tune(Engine& engine, const Device& device, const NamedLayer& named, const Options& options, const Buffer& flush,
+          Progress& progress, nlohmann::ordered_json& results) {
     std::vector<Candidate> candidates = candidates_for(options, named.layer, device.arch());
-    Trial trial(engine, device, named.layer);
+    Trial trial(engine, device, named.layer, flush);
     const double tolerated = tolerance(named.layer);
     const auto measure = [&](Candidate& candidate, int repeats, bool judge) {
         try {
@@ -172,6 +172,7 @@ int autotune(const Options& options) {
     const Device device = Device::best();
     if (!device.is_cuda()) throw UnsupportedError("autotune needs a GPU; the simulator's times say nothing");
     Progress progress;
+    const Buffer flush = flush_of(device);
     Engine engine;
     nlohmann::ordered_json results = nlohmann::ordered_json::array();
     int failed = 0;
@@ -180,7 +181,7 @@ int autotune(const Options& options) {
         if (options.dtype == "bf16") named.layer.dtype = DType::bf16;
         progress.about(fmt::format("{}: ", title(named)));
         try {
-            tune(engine, device, named, options, progress, results);
+            tune(engine, device, named, options, flush, progress, results);
         } catch (const std::exception& error) {
             ++failed;
             fmt::print("{:<18} FAILED {}\n", title(named), error.what());

@@ -8,11 +8,11 @@
 #include "subject/message.h"
 #include "subject/output_file.h"
 #include "subject/progress.h"
+#include "subject/trial.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <new>
 #include <optional>
@@ -21,7 +21,6 @@
 namespace convt_jit::tools {
 namespace {
 
-constexpr int kWarmUp = 3;
 constexpr int kCopies = 11;
 constexpr std::size_t kCopyBytes = std::size_t{1} << 30;  // many times the L2 of any card
 
@@ -48,113 +47,6 @@ double copy_bytes_per_second(const Device& device) {
     }
     return 2.0 * static_cast<double>(kCopyBytes) / (median(times) * 1e-3);
 }
-
-Buffer uploaded(const Device& device, const std::vector<unsigned char>& bytes) {
-    Buffer buffer(device, bytes.size());
-    if (!bytes.empty()) buffer.upload(bytes.data(), bytes.size());
-    return buffer;
-}
-
-// Tensors of a layer on the device with repeated random values, and the first and the last sample of y judged by the
-// reference family on the device.
-class Bench {
-public:
-    Bench(Engine& engine, const Device& device, const NamedLayer& named, const std::string& plan)
-        : engine_(engine), device_(device), layer_(named.layer), shape_(known_shape(named.layer)) {
-        PrepareOptions options;
-        options.device = device;
-        options.plan = plan;
-        kernel_ = engine.prepare(layer_, options);
-        const Sizes n = sizes(layer_, shape_);
-        const double per_output = products(layer_, shape_) / static_cast<double>(n.y);
-        const auto random = [&](std::int64_t elements, DType dtype, double deviation, std::uint64_t seed) {
-            return uploaded(device, repeated_random(dtype, elements, deviation, seed));
-        };
-        x_ = random(n.x, layer_.dtype, 1, 1);
-        w_ = random(n.w, layer_.dtype, 1 / std::sqrt(std::max(per_output, 1.0)), 2);
-        if (layer_.bias) bias_ = random(n.channels, layer_.dtype, 1, 3);
-        if (layer_.epilogue.residual) residual_ = random(n.y, layer_.dtype, 1, 4);
-        if (layer_.epilogue.affine)
-            scale_ = random(n.channels, DType::f32, 1, 5), shift_ = random(n.channels, DType::f32, 1, 6);
-        y_ = Buffer(device, static_cast<std::size_t>(n.y) * size_of(layer_.dtype));
-        y_.fill(0xff);
-    }
-
-    [[nodiscard]] const KernelInfo& info() const { return kernel_.info(); }
-    [[nodiscard]] const Shape& shape() const { return shape_; }
-
-    [[nodiscard]] std::vector<double> measure(int repeats, const Buffer& flush) const {
-        const Stream stream(device_);
-        std::vector<double> times;
-        Timer timer(device_);
-        for (int i = -kWarmUp; i < repeats; ++i) {
-            // While the flush is written the host enqueues the rest: no part of the time is the host's.
-            flush.fill(static_cast<unsigned char>(i), stream.handle());
-            timer.start(stream.handle());
-            kernel_.launch(pointers(y_, 0), shape_, stream.handle());
-            timer.stop(stream.handle());
-            if (i < 0) continue;
-            times.push_back(timer.milliseconds());
-        }
-        return times;
-    }
-
-    // Relative L2 error over the first and the last sample.
-    [[nodiscard]] Errors judge() const {
-        PrepareOptions options;
-        options.device = device_;
-        options.plan = "reference";
-        const Kernel reference = engine_.prepare(layer_, options);
-        const Shape one{1, shape_.input};
-        const auto per_sample = static_cast<std::size_t>(sizes(layer_, one).y);
-        std::vector<unsigned char> y(y_.bytes());
-        y_.download(y.data(), y.size());
-        const std::size_t sample_bytes = per_sample * size_of(layer_.dtype);
-        std::vector<double> got, want;
-        std::vector<std::int64_t> samples = {0};
-        if (shape_.batch > 1) samples.push_back(shape_.batch - 1);
-        for (const std::int64_t sample : samples) {
-            const Buffer exact(device_, per_sample * sizeof(double));
-            exact.fill(0xff);
-            reference.launch(pointers(exact, sample), one);
-            std::vector<double> values(per_sample);
-            exact.download(values.data(), exact.bytes());
-            want.insert(want.end(), values.begin(), values.end());
-            const auto first = y.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(sample) * sample_bytes);
-            const std::vector<double> ours =
-                decode(layer_.dtype, {first, first + static_cast<std::ptrdiff_t>(sample_bytes)});
-            got.insert(got.end(), ours.begin(), ours.end());
-        }
-        return compare(got, want, layer_.dtype);
-    }
-
-private:
-    [[nodiscard]] Tensors pointers(const Buffer& y, std::int64_t sample) const {
-        const Sizes one = sizes(layer_, {1, shape_.input});
-        const auto moved = [&](const Buffer& buffer, std::int64_t elements) {
-            return static_cast<const char*>(buffer.data()) +
-                   static_cast<std::size_t>(sample * elements) * size_of(layer_.dtype);
-        };
-        Tensors t;
-        t.x = moved(x_, one.x);
-        t.w = w_.data();
-        t.y = y.data();
-        if (layer_.bias) t.bias = bias_.data();
-        if (layer_.epilogue.residual) t.residual = moved(residual_, one.y);
-        if (layer_.epilogue.affine) {
-            t.scale = static_cast<const float*>(scale_.data());
-            t.shift = static_cast<const float*>(shift_.data());
-        }
-        return t;
-    }
-
-    Engine& engine_;
-    Device device_;
-    Layer layer_;
-    Shape shape_;
-    Kernel kernel_;
-    Buffer x_, w_, bias_, residual_, scale_, shift_, y_;
-};
 
 std::vector<NamedLayer> chosen_layers(const BenchOptions& options) {
     std::vector<NamedLayer> layers = options.layers.layers();
@@ -189,7 +81,7 @@ int bench(const BenchOptions& options) {
                             true};
     const std::optional<Rates> rates = measured_rates(environment.card);
     environment.operations_counted = rates.has_value();
-    const Buffer flush(device, std::max<std::size_t>(4 * device.l2_bytes(), std::size_t{256} << 20));
+    const Buffer flush = flush_of(device);
     Engine engine;
     std::vector<Result> results;
     for (const NamedLayer& named : layers) {
@@ -198,16 +90,20 @@ int bench(const BenchOptions& options) {
         Result result;
         result.named = named;
         try {
-            const Bench subject(engine, device, named, options.plan.text);
+            PrepareOptions prepare;
+            prepare.device = device;
+            prepare.plan = options.plan.text;
+            const Kernel kernel = engine.prepare(named.layer, prepare);
+            Trial trial(engine, device, named.layer, flush);
             progress.step("measuring");
-            const std::vector<double> times = subject.measure(options.repeats, flush);
-            result.info = subject.info();
+            const std::vector<double> times = trial.time(kernel, options.repeats);
+            result.info = kernel.info();
             result.ms = median(times);
             result.spread = spread(times);
             result.speed_of_light_ms =
-                speed_of_light_ms(named.layer, subject.shape(), environment.copy_tb_per_s * 1e12, rates);
+                speed_of_light_ms(named.layer, trial.shape(), environment.copy_tb_per_s * 1e12, rates);
             progress.step("comparing with the definition");
-            result.errors = subject.judge();
+            result.errors = trial.judge();
             if (result.errors.wrong_nonfinite != 0 || !(result.errors.rel_l2 <= tolerance(named.layer)))
                 result.failure =
                     fmt::format("wrong: relative L2 error {:.2e}, allowed {:.1e}, {} wrongly non-finite",

@@ -1,9 +1,11 @@
-#include "autotune/trial.h"
+#include "subject/trial.h"
 
+#include "subject/check.h"
 #include "subject/tensors.h"
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace convt_jit::tools {
 namespace {
@@ -22,18 +24,17 @@ std::vector<std::int64_t> judged_samples(const Shape& shape) {
 
 }  // namespace
 
-Trial::Trial(Engine& engine, const Device& device, const Layer& layer)
-    : device_(device),
+Trial::Trial(Engine& engine, const Device& device, const Layer& layer, Buffer flush)
+    : engine_(engine),
+      device_(device),
       layer_(layer),
       shape_(known_shape(layer)),
       stream_(device),
-      flush_(device, std::max<std::size_t>(4 * device.l2_bytes(), std::size_t{256} << 20)) {
+      flush_(std::move(flush)) {
     const Sizes n = sizes(layer_, shape_);
-    double terms = static_cast<double>(layer_.in_channels_per_group());
-    for (int a = 0; a < layer_.spatial_dims(); ++a)
-        terms *= static_cast<double>(layer_.kernel[a]) / static_cast<double>(layer_.stride[a]);
+    const double per_output = products(layer_, shape_) / static_cast<double>(n.y);
     x_ = random(device, n.x, layer_.dtype, 1, 1);
-    w_ = random(device, n.w, layer_.dtype, 1 / std::sqrt(std::max(terms, 1.0)), 2);
+    w_ = random(device, n.w, layer_.dtype, 1 / std::sqrt(std::max(per_output, 1.0)), 2);
     if (layer_.bias) bias_ = random(device, n.channels, layer_.dtype, 1, 3);
     if (layer_.epilogue.residual) residual_ = random(device, n.y, layer_.dtype, 1, 4);
     if (layer_.epilogue.affine) {
@@ -41,25 +42,29 @@ Trial::Trial(Engine& engine, const Device& device, const Layer& layer)
         shift_ = random(device, n.channels, DType::f32, 1, 6);
     }
     y_ = Buffer(device, static_cast<std::size_t>(n.y) * size_of(layer_.dtype));
+}
 
+std::vector<double> Trial::reference() const {
     PrepareOptions options;
-    options.device = device;
+    options.device = device_;
     options.plan = "reference";
-    const Kernel reference = engine.prepare(layer_, options);
+    const Kernel reference = engine_.prepare(layer_, options);
     const Shape one{1, shape_.input};
     const auto per_sample = static_cast<std::size_t>(sizes(layer_, one).y);
-    const Buffer exact(device, per_sample * sizeof(double));
+    const Buffer exact(device_, per_sample * sizeof(double));
+    std::vector<double> want;
     for (const std::int64_t sample : judged_samples(shape_)) {
         exact.fill(0xff);
         reference.launch(pointers(exact.data(), sample), one);
         std::vector<double> values(per_sample);
         exact.download(values.data(), exact.bytes());
-        want_.insert(want_.end(), values.begin(), values.end());
+        want.insert(want.end(), values.begin(), values.end());
     }
+    return want;
 }
 
 std::vector<double> Trial::time(const Kernel& kernel, int repeats) {
-    constexpr int kWarmUp = 2;
+    constexpr int kWarmUp = 3;
     y_.fill(0xff, stream_.handle());
     Timer timer(device_);
     std::vector<double> times;
@@ -69,14 +74,14 @@ std::vector<double> Trial::time(const Kernel& kernel, int repeats) {
         timer.start(stream_.handle());
         kernel.launch(pointers(y_.data(), 0), shape_, stream_.handle());
         timer.stop(stream_.handle());
-        const double ms = timer.milliseconds();
-        if (i >= 0) times.push_back(ms);
+        if (i >= 0) times.push_back(timer.milliseconds());
     }
     std::sort(times.begin(), times.end());
     return times;
 }
 
-Errors Trial::judge() const {
+Errors Trial::judge() {
+    if (want_.empty()) want_ = reference();
     const auto per_sample = static_cast<std::size_t>(sizes(layer_, {1, shape_.input}).y);
     const std::size_t sample_bytes = per_sample * size_of(layer_.dtype);
     std::vector<unsigned char> y(y_.bytes());
@@ -108,6 +113,10 @@ Tensors Trial::pointers(const void* y, std::int64_t sample) const {
         t.shift = static_cast<const float*>(shift_.data());
     }
     return t;
+}
+
+Buffer flush_of(const Device& device) {
+    return {device, std::max<std::size_t>(4 * device.l2_bytes(), std::size_t{256} << 20)};
 }
 
 }  // namespace convt_jit::tools

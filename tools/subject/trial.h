@@ -1,4 +1,4 @@
-// Trial: one layer's tensors on the card, on which candidates are timed and judged.
+// Trial: one layer's tensors on the card, with repeated random values, on which kernels are timed and judged.
 #pragma once
 
 #include "convt_jit/convt_jit.h"
@@ -9,22 +9,30 @@ namespace convt_jit::tools {
 
 class Trial {
 public:
-    Trial(Engine& engine, const Device& device, const Layer& layer);
+    // `flush` is written before each launch: several times the size of the L2.
+    Trial(Engine& engine, const Device& device, const Layer& layer, Buffer flush);
 
-    // Milliseconds of each launch, the L2 flushed before; y is poisoned before the first.
+    [[nodiscard]] const Shape& shape() const { return shape_; }
+    // Milliseconds of each launch, in ascending order, the L2 flushed before; y is poisoned before the first.
     [[nodiscard]] std::vector<double> time(const Kernel& kernel, int repeats);
-    // Errors of the first and the last sample of what the last launch left in y.
-    [[nodiscard]] Errors judge() const;
+    // Errors of the first and the last sample of what the last launch left in y, against the `reference` family.
+    [[nodiscard]] Errors judge();
 
 private:
     [[nodiscard]] Tensors pointers(const void* y, std::int64_t sample) const;
 
+    [[nodiscard]] std::vector<double> reference() const;
+
+    Engine& engine_;
     Device device_;
     Layer layer_;
     Shape shape_;
     Stream stream_;
     Buffer flush_, x_, w_, bias_, residual_, scale_, shift_, y_;
-    std::vector<double> want_;  // first and last sample
+    std::vector<double> want_;  // of the first and the last sample; empty before the first judgement
 };
+
+// What a GPU needs for a trial's flush.
+[[nodiscard]] Buffer flush_of(const Device& device);
 
 }  // namespace convt_jit::tools
