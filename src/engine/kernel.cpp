@@ -50,7 +50,7 @@ void check_tensors(const Kernel::Impl& kernel, const Tensors& t) {
 }
 
 ConvtArgs arguments(const Kernel::Impl& kernel, const Tensors& t, const Shape& shape) {
-    ConvtArgs args{t.x, t.w, t.bias, t.residual, t.scale, t.shift, t.y, shape.batch, {}, {}};
+    ConvtArgs args{t.x, t.w, t.bias, t.residual, t.scale, t.shift, t.y, shape.batch, {}, {}, {}};
     const auto in = sizes_3d(shape.input);
     const auto out = sizes_3d(output_size(kernel.layer, shape.input));
     std::copy(in.begin(), in.end(), args.in);
@@ -59,7 +59,7 @@ ConvtArgs arguments(const Kernel::Impl& kernel, const Tensors& t, const Shape& s
 }
 
 void simulate(const Kernel::Impl& kernel, const Tensors& t, const Shape& shape, const Geometry& geometry,
-              const ConvtArgs& args) {
+              const GridPart& part, const ConvtArgs& args) {
     const Sizes count = sizes(kernel.layer, shape);
     const auto range = [](const void* begin, std::int64_t elements, std::size_t element, bool writable,
                           const char* name) {
@@ -67,7 +67,7 @@ void simulate(const Kernel::Impl& kernel, const Tensors& t, const Shape& shape, 
     };
     const std::size_t element = size_of(kernel.layer.dtype);
     sim::LaunchOptions launch;
-    launch.grid[0] = geometry.grid.x, launch.grid[1] = geometry.grid.y, launch.grid[2] = geometry.grid.z;
+    std::copy(part.blocks.begin(), part.blocks.end(), launch.grid);
     launch.threads = geometry.threads;
     launch.shared_bytes = geometry.shared_bytes;
     launch.ranges = {range(t.x, count.x, element, false, "x"), range(t.w, count.w, element, false, "w"),
@@ -101,12 +101,15 @@ void Kernel::launch(const Tensors& tensors, const Shape& shape, StreamHandle str
     check_tensors(kernel, tensors);
     check_index_width(kernel.layer, kernel.plan, shape);
     const Geometry launch = geometry(kernel.layer, kernel.plan, shape);
-    const ConvtArgs args = arguments(kernel, tensors, shape);
-    const std::uint32_t grid[3] = {launch.grid.x, launch.grid.y, launch.grid.z};
-    if (kernel.module)
-        kernel.module->launch(grid, launch.threads, launch.shared_bytes, static_cast<CUstream>(stream), &args);
-    else
-        simulate(kernel, tensors, shape, launch, args);
+    ConvtArgs args = arguments(kernel, tensors, shape);
+    for_each_part(launch.grid, [&](const GridPart& part) {
+        std::copy(part.first.begin(), part.first.end(), args.first_block);
+        if (kernel.module)
+            kernel.module->launch(part.blocks.data(), launch.threads, launch.shared_bytes,
+                                  static_cast<CUstream>(stream), &args);
+        else
+            simulate(kernel, tensors, shape, launch, part, args);
+    });
 }
 
 const KernelInfo& Kernel::info() const { return current(impl_.get()).info; }

@@ -75,7 +75,7 @@ Grid DirectTile::grid(const Layer& layer, const Shape& shape) const {
     const auto axes = axes_3d(layer);
     std::int64_t tiles = 1;
     for (std::size_t a = 0; a < 3; ++a) tiles *= ceil_div(ceil_div(out[a], axes[a].stride), positions[a]);
-    return Grid::clipped(tiles, layer.groups * ceil_div(layer.out_channels_per_group(), channels()), shape.batch);
+    return {tiles, layer.groups * ceil_div(layer.out_channels_per_group(), channels()), shape.batch};
 }
 
 std::string DirectTile::unsupported(const Layer& layer, const Arch& arch, bool) const {

@@ -14,7 +14,7 @@ std::string ReferenceTile::unsupported(const Layer&, const Arch& arch, bool) con
 }
 
 Grid ReferenceTile::grid(const Layer& layer, const Shape& shape) const {
-    return Grid::clipped(ceil_div(sizes(layer, shape).y, block_threads));
+    return {ceil_div(sizes(layer, shape).y, block_threads)};
 }
 
 }  // namespace convt_jit

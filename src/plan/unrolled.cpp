@@ -43,7 +43,7 @@ public:
         const std::int64_t of_chunk =
             std::max<std::int64_t>(1, products_of_channel_ * tile.chunk / tile.reduction_threads);
         const bool long_sum = longest_sum_ / tile.reduction_threads > kLongSum;
-        tile.store_width = work_.store_width;
+        tile.store_width = tile.slabs ? 1 : work_.store_width;
         tile.join = long_sum ? static_cast<int>(std::max<std::int64_t>(1, kLongSum / 2 / of_chunk)) : 0;
         // The compiler is told what will fit, or it would take registers that cost blocks.
         UnrolledResources resources;
@@ -212,8 +212,9 @@ Grid UnrolledTile::grid(const Layer& layer, const Shape& shape) const {
     const auto axes = axes_3d(layer);
     const std::int64_t tiles_h = ceil_div(ceil_div(out[1], axes[1].stride), positions[0]);
     const std::int64_t tiles_w = ceil_div(ceil_div(out[2], axes[2].stride), positions[1]);
-    return Grid::clipped(tiles_w * layer.groups * ceil_div(layer.out_channels_per_group(), block_channels),
-                         tiles_h * out[0], shape.batch);
+    const std::int64_t channel_blocks = layer.groups * ceil_div(layer.out_channels_per_group(), block_channels);
+    if (order == kPlanes) return {tiles_w, tiles_h * out[0], shape.batch * channel_blocks};
+    return {tiles_w * channel_blocks, tiles_h * out[0], shape.batch};
 }
 
 }  // namespace convt_jit

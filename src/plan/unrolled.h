@@ -23,6 +23,11 @@ struct UnrolledTile {
     static constexpr int kInTurn = 1;      // one after the other, from a tile that stays in shared memory
     static constexpr int kSideBySide = 2;  // each has threads of its own
 
+    // Which blocks run side by side.
+    static constexpr int kInputs = 0;  // those that read the same input
+    static constexpr int kRows = 1;    // those that write to the same rows
+    static constexpr int kPlanes = 2;  // those that write to the same planes
+
     std::array<int, 2> positions = {4, 128};
     int rows = 1;
     int columns = 4;
@@ -36,9 +41,9 @@ struct UnrolledTile {
     int unroll = 1;       // of the loop over the channels of a chunk
     int join = 0;         // chunks that are added up before they join the total; 0: one running sum
     int min_blocks = 1;   // that the compiler is to leave registers for on a multiprocessor
-    int store_width = 4;  // elements that one access writes, where a launch's pointers and rows allow it; else one
-    bool slabs = true;    // rows are put together in shared memory before they are stored
-    bool channels_first = true;  // blocks that read the same input run side by side
+    int store_width = 1;  // without slabs: elements of one store, where a launch's pointers and rows allow it; else one
+    bool slabs = true;    // rows are put together in shared memory, and stored as whole lines wherever they begin
+    int order = kPlanes;  // of the blocks
 
     template <class Tile, class Visit>
     static void fields(Tile& t, const Visit& visit) {
@@ -57,7 +62,7 @@ struct UnrolledTile {
         visit("min_blocks", "MIN_BLOCKS", t.min_blocks);
         visit("store_width", "STORE_WIDTH", t.store_width);
         visit("slabs", "SLABS", t.slabs);
-        visit("channels_first", "CHANNELS_FIRST", t.channels_first);
+        visit("order", "ORDER", t.order);
     }
 
     // What every family answers (src/plan/plan.h). `standard` is the tile of the least modelled time; where no tile

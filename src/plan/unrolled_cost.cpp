@@ -102,7 +102,7 @@ double unrolled_cycles(const UnrolledLayer& layer, const UnrolledWork& work, con
     // Stores, of the whole block.
     const double outputs =
         static_cast<double>(t.positions[0]) * t.positions[1] * v.stride * h.stride * t.block_channels;
-    const double store_width = t.store_width;
+    const double store_width = t.slabs ? 4 : t.store_width;
     const double store_issue = outputs / 32 * (2.5 + 8 / store_width + (t.slabs ? 1 : 0));
     const double store_shared = t.slabs ? outputs * 8 / kSharedBytes : 0;
     // A thread's run leaves in several stores, each of which fills a part of many lines.

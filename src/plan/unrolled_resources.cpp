@@ -85,6 +85,8 @@ std::string unrolled_resources(const UnrolledLayer& layer, const UnrolledTile& t
         if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);
     if (t.join < 0 || t.join > 4096) return fmt::format("join is {}, allowed: 0 to 4096", t.join);
     if (t.row_phases > UnrolledTile::kSideBySide) return fmt::format("row_phases is {}, allowed: 0 to 2", t.row_phases);
+    if (t.order < UnrolledTile::kInputs || t.order > UnrolledTile::kPlanes)
+        return fmt::format("order is {}, allowed: 0 to 2", t.order);
     if (t.store_width > vector || vector % t.store_width != 0)
         return fmt::format("store_width is {}, allowed: powers of two up to {}", t.store_width, vector);
     if (t.rows * t.columns > 64 || t.channels > 64) return "a thread has more than 64 positions or channels";
@@ -152,7 +154,8 @@ std::string unrolled_resources(const UnrolledLayer& layer, const UnrolledTile& t
     const std::int64_t weight_stage = std::int64_t{4} * staged_vectors * t.chunk * pitch;
     const std::int64_t exchange = t.reduction_threads > 1 ? (threads * r.sums * 4 + 15) / 16 * 16 : 0;
     const std::int64_t slabs = t.slabs ? threads * t.columns * h.stride * 4 : 0;
-    r.shared_bytes = std::max(stages * input_stage, exchange) + stages * weight_stage + slabs;
+    const std::int64_t finish = (std::int64_t{12} * t.block_channels + 31) / 32 * 32;
+    r.shared_bytes = std::max(stages * input_stage, exchange) + stages * weight_stage + finish + slabs;
     return {};
 }
 

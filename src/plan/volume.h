@@ -14,15 +14,15 @@ namespace convt_jit {
 }
 
 struct AxisParameters {
-    std::int64_t kernel = 1, stride = 1, dilation = 1, pad = 0;
+    std::int64_t kernel = 1, stride = 1, dilation = 1, pad = 0, pad_end = 0, output_padding = 0;
 };
 
 [[nodiscard]] inline std::array<AxisParameters, 3> axes_3d(const Layer& layer) {
     std::array<AxisParameters, 3> axes;
     const int missing = 3 - layer.spatial_dims();
     for (int a = 0; a < layer.spatial_dims(); ++a)
-        axes[static_cast<std::size_t>(a + missing)] = {layer.kernel[a], layer.stride[a], layer.dilation[a],
-                                                       layer.pad_begin[a]};
+        axes[static_cast<std::size_t>(a + missing)] = {layer.kernel[a],    layer.stride[a],  layer.dilation[a],
+                                                       layer.pad_begin[a], layer.pad_end[a], layer.output_padding[a]};
     return axes;
 }
 

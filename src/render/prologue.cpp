@@ -36,6 +36,22 @@ std::string phase_list(const AxisPhases& axis) {
     return list;
 }
 
+// Phase r has outputs up to q = in-1 + floor((rest-r)/stride), where an output has (in-1)*stride + rest + 1 elements,
+// and its taps reach those from -highest offset to in-1 - lowest offset, all of them where no step jumps over an image.
+bool all_reached(const AxisParameters& axis, const AxisPhases& all) {
+    const std::int64_t rest = axis.dilation * (axis.kernel - 1) - axis.pad - axis.pad_end + axis.output_padding;
+    for (std::size_t r = 0; r < all.phases.size(); ++r) {
+        const Phase& phase = all.phases[r];
+        if (phase.taps == 0) continue;
+        if (phase.taps > 1 && all.offset_step > 1) return false;
+        const std::int64_t lowest = phase.first_offset - (phase.taps - 1) * all.offset_step;
+        const std::int64_t beyond = rest - static_cast<std::int64_t>(r);
+        const std::int64_t last = beyond >= 0 ? beyond / axis.stride : -((axis.stride - 1 - beyond) / axis.stride);
+        if (phase.first_offset < 0 || last + lowest > 0) return false;
+    }
+    return true;
+}
+
 void put_layer(const Layer& layer, data& values) {
     values["in_channels"] = std::to_string(layer.in_channels);
     values["out_channels"] = std::to_string(layer.out_channels);
@@ -60,6 +76,7 @@ void put_layer(const Layer& layer, data& values) {
         put("offset_step", all[a].offset_step);
         put("low", all[a].lowest_offset, "ll");
         put("high", all[a].highest_offset, "ll");
+        values[fmt::format("all_reached_{}", kNames[a])] = boolean(all_reached(axes[a], all[a]));
         values[fmt::format("phases_{}", kNames[a])] = phase_list(all[a]);
     }
 }

@@ -11,4 +11,5 @@ struct ConvtArgs {
     long long batch;
     long long in[3];   // depth, height, width; missing axes are 1
     long long out[3];
+    long long first_block[3];  // blockIdx counts from there: a launch may be a part of a grid (x, y, z)
 };

@@ -305,25 +305,22 @@ extern "C" __global__ void __launch_bounds__(THREADS) CONVT_ENTRY(const __grid_c
     place.out = {index_t(args.out[0]), index_t(args.out[1]), index_t(args.out[2])};
     const long long in_sample = args.in[0] * args.in[1] * args.in[2] * layer::IN_CHANNELS;
     const long long out_sample = args.out[0] * args.out[1] * args.out[2] * layer::OUT_CHANNELS;
-    const index_t tiles_d = ceil_div(ceil_div(place.out.depth, index_t(layer::STRIDE_D)), index_t(plan::POSITIONS_D));
     const index_t tiles_h = ceil_div(ceil_div(place.out.height, index_t(layer::STRIDE_H)), index_t(plan::POSITIONS_H));
     const index_t tiles_w = ceil_div(ceil_div(place.out.width, index_t(layer::STRIDE_W)), index_t(plan::POSITIONS_W));
 
-    // Grids have limits that batches and channels do not have, so every dimension loops.
-    for (long long n = blockIdx.z; n < args.batch; n += gridDim.z)
-        for (int block = blockIdx.y; block < layer::GROUPS * CHANNEL_BLOCKS; block += gridDim.y)
-            for (index_t tile = blockIdx.x; tile < tiles_d * tiles_h * tiles_w; tile += index_t(gridDim.x)) {
-                place.group = block / CHANNEL_BLOCKS;
-                place.first_channel = block % CHANNEL_BLOCKS * BLOCK_CHANNELS;
-                const long long first_in = (long long)place.group * layer::IN_PER_GROUP;
-                const long long channel_in = layer::CHANNELS_LAST ? 1 : args.in[0] * args.in[1] * args.in[2];
-                place.x = static_cast<const Element*>(args.x) + n * in_sample + first_in * channel_in;
-                place.w = static_cast<const Element*>(args.w) +
-                          (first_in * layer::OUT_PER_GROUP + place.first_channel) * TAPS;
-                place.sample = n * out_sample;
-                place.q[0] = tile / (tiles_h * tiles_w) * plan::POSITIONS_D;
-                place.q[1] = tile / tiles_w % tiles_h * plan::POSITIONS_H;
-                place.q[2] = tile % tiles_w * plan::POSITIONS_W;
-                compute_tile(args, place, shared);
-            }
+    const long long n = args.first_block[2] + blockIdx.z;
+    const int block = int(args.first_block[1]) + int(blockIdx.y);
+    const index_t tile = index_t(args.first_block[0]) + index_t(blockIdx.x);
+    place.group = block / CHANNEL_BLOCKS;
+    place.first_channel = block % CHANNEL_BLOCKS * BLOCK_CHANNELS;
+    const long long first_in = (long long)place.group * layer::IN_PER_GROUP;
+    const long long channel_in = layer::CHANNELS_LAST ? 1 : args.in[0] * args.in[1] * args.in[2];
+    place.x = static_cast<const Element*>(args.x) + n * in_sample + first_in * channel_in;
+    place.w = static_cast<const Element*>(args.w) +
+              (first_in * layer::OUT_PER_GROUP + place.first_channel) * TAPS;
+    place.sample = n * out_sample;
+    place.q[0] = tile / (tiles_h * tiles_w) * plan::POSITIONS_D;
+    place.q[1] = tile / tiles_w % tiles_h * plan::POSITIONS_H;
+    place.q[2] = tile % tiles_w * plan::POSITIONS_W;
+    compute_tile(args, place, shared);
 }

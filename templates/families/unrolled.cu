@@ -39,6 +39,7 @@ __host__ __device__ constexpr int widest(int n, int most) {  // the largest powe
 
 template <int K, int S, int P, int D>
 struct Axis {
+    static constexpr int STRIDE = S;
     __host__ __device__ static constexpr int phase(int k) { return modulo(k * D - P, S); }
     __host__ __device__ static constexpr int offset(int k) { return (phase(k) + P - k * D) / S; }
     __host__ __device__ static constexpr int taps(int r) {
@@ -55,6 +56,20 @@ struct Axis {
     __host__ __device__ static constexpr int used() { return rank(S); }
     __host__ __device__ static constexpr int low() { return offset(K - 1); }
     __host__ __device__ static constexpr int high() { return offset(0); }
+    // Positions that taps of every used phase reach are -least_high() to size-1-most_low(), where a step between two
+    // taps of a phase does not jump over the image.
+    __host__ __device__ static constexpr int least_high() {
+        int m = 1 << 20;
+        for (int r = 0; r < S; ++r)
+            if (used(r) && high(r) < m) m = high(r);
+        return m;
+    }
+    __host__ __device__ static constexpr int most_low() {
+        int m = -(1 << 20);
+        for (int r = 0; r < S; ++r)
+            if (used(r) && low(r) > m) m = low(r);
+        return m;
+    }
     __host__ __device__ static constexpr int low(int r) {
         int m = 1 << 20;
         for (int k = 0; k < K; ++k)
@@ -94,6 +109,7 @@ constexpr int ROWS = plan::ROWS, COLUMNS = plan::COLUMNS, CHANNELS = plan::CHANN
 constexpr int THREADS_X = plan::POSITIONS_W / COLUMNS, THREADS_Y = plan::POSITIONS_H / ROWS;
 constexpr int PLACES = THREADS_X * THREADS_Y;  // threads that differ in position only
 enum RowPhases { TOGETHER, IN_TURN, SIDE_BY_SIDE };
+enum Order { INPUTS, ROWS_OF_OUTPUT, PLANES };  // which blocks run side by side: that read, or write, the same
 constexpr bool SPLIT = plan::ROW_PHASES != TOGETHER;
 constexpr int PHASE_THREADS = plan::ROW_PHASES == SIDE_BY_SIDE ? Vertical::used() : 1;
 constexpr int TEAM = PLACES * plan::CHANNEL_THREADS * PHASE_THREADS;  // threads that share one share of the channels
@@ -140,6 +156,7 @@ constexpr int SLAB = plan::SLABS ? 32 * RUN : 0;
 
 constexpr int INPUT_STAGE = round_up(plan::CHUNK * TILE_H * TILE_W * int(sizeof(Element)), 16);  // bytes
 constexpr int WEIGHT_STAGE = STAGED_VECTORS * plan::CHUNK * WEIGHT_PITCH * 4;
+constexpr int FINISH_BYTES = round_up(plan::BLOCK_CHANNELS * int(sizeof(EpilogueChannel)), 32);
 constexpr int INPUT_BYTES = STAGES * INPUT_STAGE > (plan::REDUCTION_THREADS > 1 ? THREADS * SUMS * 4 : 0)
                                 ? STAGES * INPUT_STAGE
                                 : round_up(THREADS * SUMS * 4, 16);
@@ -230,18 +247,28 @@ __device__ __forceinline__ void stage_input(const Place& place, Element* staged,
 }
 
 // Where the weight of a tap stands among those of its input channel and channel vector.
-struct WeightPlaces {
-    int of[KH * KW];
-    __host__ __device__ constexpr WeightPlaces() : of{} {
-        for (int t = 0; t < KH * KW; ++t) of[t] = weight_row(t / KW) + t % KW * CHANNELS;
+struct WeightRows {
+    int of[KH];
+    __host__ __device__ constexpr WeightRows() : of{} {
+        for (int kh = 0; kh < KH; ++kh) of[kh] = weight_row(kh);
     }
 };
-__device__ const WeightPlaces WEIGHT_PLACES;
+__device__ const WeightRows WEIGHT_ROWS;
+__device__ __forceinline__ int weight_place(int tap) {
+    const int kh = tap / KW;
+    int row = 0;
+    if constexpr (KH <= 8)
+        static_for<1, KH>([&](auto k) { row = kh == k ? weight_row(k) : row; });
+    else
+        row = WEIGHT_ROWS.of[kh];
+    return (KH <= 8 && kh == 0 ? weight_row(0) : row) + tap % KW * CHANNELS;
+}
 
 // PyTorch's order becomes [channel vector][input channel][tap, by phase][output channel]. Neighbours read neighbours.
 __device__ __forceinline__ void stage_weights(const Place& place, float* staged, int tap_d, int first, int channels,
                                               int first_vector) {
     constexpr int OUTPUTS = STAGED_VECTORS * CHANNELS, TAPS = KH * KW;
+#pragma unroll 2
     for (int i = threadIdx.x; i < plan::CHUNK * OUTPUTS * TAPS; i += THREADS) {
         const int tap = i % TAPS, o = i / TAPS % OUTPUTS, c = i / (TAPS * OUTPUTS);
         const int output = first_vector * CHANNELS + o;
@@ -249,7 +276,7 @@ __device__ __forceinline__ void stage_weights(const Place& place, float* staged,
         const plan::weight_index_t at =
             ((plan::weight_index_t(first + c) * layer::OUT_PER_GROUP + output) * layer::KERNEL_D + tap_d) * TAPS + tap;
         float* const target =
-            staged + (o / CHANNELS * plan::CHUNK + c) * WEIGHT_PITCH + WEIGHT_PLACES.of[tap] + o % CHANNELS;
+            staged + (o / CHANNELS * plan::CHUNK + c) * WEIGHT_PITCH + weight_place(tap) + o % CHANNELS;
         if constexpr (sizeof(Element) == 4)
             copy_async<4>(target, exists ? place.w + at : place.w, exists);
         else
@@ -327,30 +354,85 @@ __device__ __forceinline__ void store_finished(const ConvtArgs& args, long long 
     store_global(reinterpret_cast<Vector<Element, WIDE>*>(static_cast<Element*>(args.y) + at), out);
 }
 
-// A row of outputs that no tap reaches, from its column `from`, by one warp.
-template <int WIDE>
-__device__ __forceinline__ void store_bias(const ConvtArgs& args, long long row, int columns, int lane, int lanes,
-                                           const EpilogueChannel& channel) {
-    float nothing[WIDE];
-#pragma unroll
-    for (int e = 0; e < WIDE; ++e) nothing[e] = EXACT_ZERO;
-    for (int c = lane * WIDE; c < columns; c += lanes * WIDE) store_finished<WIDE>(args, row + c, nothing, channel);
+// Writes `count` outputs of one row and channel, from offset `at` on, by `lanes` neighbouring threads: whole vectors where
+// they lie in y, and single elements before the first and after the last. `values.at(e)` is the sum of output e,
+// `values.from(e, sums)` those of VECTOR outputs from e on.
+template <int MOST, class Values>
+__device__ __forceinline__ void store_line(const ConvtArgs& args, long long at, int count, int lane, int lanes,
+                                           const EpilogueChannel& channel, const Values& values) {
+    const auto misplaced = [&](const void* tensor) {  // elements since the last vector
+        return int((reinterpret_cast<unsigned long long>(tensor) / sizeof(Element) + (unsigned long long)at) % VECTOR);
+    };
+    const int ahead = misplaced(args.y), head = min((VECTOR - ahead) % VECTOR, count);
+    const bool single = layer::RESIDUAL && misplaced(args.residual) != ahead;
+    const int vectors = single ? 0 : (count - head) / VECTOR;
+#pragma unroll(MOST <= 6 ? MOST : 1)
+    for (int i = 0; i < MOST; ++i) {
+        const int b = i * lanes + lane;
+        if (b >= vectors) break;
+        float sums[VECTOR];
+        values.from(head, b, sums);
+        store_finished<VECTOR>(args, at + head + b * VECTOR, sums, channel);
+    }
+    // The rest: `head` elements and those from `tail` on.
+    const int tail = head + vectors * VECTOR, rest = head + count - tail;
+#pragma unroll 1
+    for (int i = lane; i < rest; i += lanes) {
+        const int e = i < head ? i : tail + i - head;
+        const float sum = values.at(e);
+        store_finished<1>(args, at + e, &sum, channel);
+    }
 }
 
-template <int WIDE>
+// What no tap reaches.
+struct Nothing {
+    __device__ __forceinline__ float at(int) const { return EXACT_ZERO; }
+    __device__ __forceinline__ void from(int, int, float (&sums)[VECTOR]) const {
+#pragma unroll
+        for (int e = 0; e < VECTOR; ++e) sums[e] = EXACT_ZERO;
+    }
+};
+
+// A row as it lies in a slab.
+struct SlabRow {
+    const float* row;  // 16-byte aligned
+    __device__ __forceinline__ float at(int e) const { return row[e]; }
+    // Vectors of y lie `head` elements off those of the slab: two of these hold one of those.
+    __device__ __forceinline__ void from(int head, int b, float (&sums)[VECTOR]) const {
+        load_shared(sums, row + b * VECTOR);
+        if (head == 0) return;
+        float both[2 * VECTOR];
+#pragma unroll
+        for (int e = 0; e < VECTOR; ++e) both[e] = sums[e];
+        load_shared(sums, row + (b + 1) * VECTOR);
+#pragma unroll
+        for (int e = 0; e < VECTOR; ++e) both[VECTOR + e] = sums[e];
+        static_for<0, VECTOR == 8 ? 3 : 2>([&](auto level) {
+            constexpr int STEP = VECTOR >> (level + 1);
+#pragma unroll
+            for (int e = 0; e < VECTOR + STEP - 1; ++e)
+                if ((head & STEP) != 0) both[e] = both[e + STEP];
+        });
+#pragma unroll
+        for (int e = 0; e < VECTOR; ++e) sums[e] = both[e];
+    }
+};
+
+// The rows of the block that no tap reaches (all of them where no depth tap does), a warp a row.
 __device__ __forceinline__ void store_bias_rows(const ConvtArgs& args, const Place& place, bool all_rows) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int lanes = min(32, THREADS - warp * 32);  // the last warp may not be whole
     const index_t first_column = index_t(place.q_w) * SW;
     const int columns = int(min(index_t(plan::POSITIONS_W * SW), place.out_width - first_column));
+    constexpr int MOST = ceil_div(plan::POSITIONS_W * SW, VECTOR * (THREADS % 32 == 0 ? 32 : THREADS % 32));
     static_for<0, SH>([&](auto rh) {
         if (Vertical::used(rh) && !all_rows) return;
         for (int i = warp; i < plan::POSITIONS_H * plan::BLOCK_CHANNELS; i += WARPS) {
             const int q = i % plan::POSITIONS_H, o = i / plan::POSITIONS_H;
             const index_t h = index_t(place.q_h + q) * SH + int(rh);
             if (h < place.out_height && o < place.channels)
-                store_bias<WIDE>(args, place.y + o * place.out_plane + h * place.out_width + first_column, columns, lane,
-                                 lanes, epilogue_channel(args, place.channel + o));
+                store_line<MOST>(args, place.y + o * place.out_plane + h * place.out_width + first_column, columns, lane,
+                                 lanes, epilogue_channel(args, place.channel + o), Nothing{});
         }
     });
 }
@@ -365,6 +447,14 @@ __device__ __forceinline__ bool reached(int q, index_t size) {
         any = any | (count_t(index_t(q + OFFSET)) < count_t(size));  // a negative position is a very large one
     });
     return any;
+}
+
+// Whether taps of every phase reach all of `count` positions from q on that are in the output; true more seldom than it
+// might be.
+template <class A, int OFFSET_STEP>
+__device__ __forceinline__ bool all_reached(int q, int count, index_t size, index_t out_size) {
+    const index_t last = min(index_t(q + count - 1), (out_size - 1) / A::STRIDE);
+    return size >= OFFSET_STEP && q >= -A::least_high() && last < size - A::most_low();
 }
 
 // What no tap inside the image reaches is exactly zero, whatever weights the zeros beyond it met. RH: the row phase of
@@ -396,36 +486,27 @@ __device__ __forceinline__ void forget_unreached(const Place& place, int q_h, in
 }
 
 // The runs of a warp's 32 threads, as they lie in its slab, leave as whole lines.
-template <int WIDE>
 __device__ __forceinline__ void store_slab(const ConvtArgs& args, const Place& place, const float* slab, int row_in_thread,
                                            int rh, long long channel_offset, const EpilogueChannel& channel) {
     const int lane = threadIdx.x % 32;
     const int first = (threadIdx.x - lane) % PLACES;  // the place of lane 0
-    // The way out for odd rows is code that hardly ever runs: short rather than quick.
-    constexpr int STEPS = WIDE == plan::STORE_WIDTH ? (RUN / WIDE <= 6 ? RUN / WIDE : 2) : 1;
-    constexpr bool ONE_ROW = THREADS_X % 32 == 0;  // the slab is one contiguous run
-    const index_t h = index_t(place.q_h + first / THREADS_X * ROWS + row_in_thread) * SH + rh;
-    const index_t w = index_t(place.q_w + first % THREADS_X * COLUMNS) * SW;
-    const long long start = channel_offset + h * place.out_width + w;
-    if (ONE_ROW && h >= place.out_height) return;
-#pragma unroll(STEPS > 0 ? STEPS : 1)
-    for (int i = 0; i < SLAB; i += 32 * WIDE) {
-        const int e = i + lane * WIDE;
-        if (i + 32 * WIDE > SLAB && e >= SLAB) break;
-        if constexpr (ONE_ROW) {
-            if (w + e < place.out_width) store_finished<WIDE>(args, start + e, slab + e, channel);
-        } else if constexpr (32 % THREADS_X == 0) {  // whole rows
-            constexpr int ROW_RUN = THREADS_X * RUN;
-            const index_t down = index_t(e / ROW_RUN) * (ROWS * SH);
-            const int along = e % ROW_RUN;
-            if (h + down < place.out_height && w + along < place.out_width)
-                store_finished<WIDE>(args, start + down * place.out_width + along, slab + e, channel);
-        } else {
+    constexpr int LANES = THREADS_X % 32 == 0 ? 32 : THREADS_X, LINE = LANES * RUN;  // of a row in a warp
+    if constexpr (32 % LANES == 0 && LINE % VECTOR == 0) {
+        const int at = first + lane / LANES * LANES;
+        const index_t h = index_t(place.q_h + at / THREADS_X * ROWS + row_in_thread) * SH + rh;
+        const index_t w = index_t(place.q_w + at % THREADS_X * COLUMNS) * SW;
+        if (h < place.out_height && w < place.out_width)
+            store_line<ceil_div(LINE, LANES * VECTOR)>(args, channel_offset + h * place.out_width + w,
+                                                       int(min(index_t(LINE), place.out_width - w)), lane % LANES, LANES,
+                                                       channel, SlabRow{slab + lane / LANES * LINE});
+    } else {
+#pragma unroll 1
+        for (int e = lane; e < SLAB; e += 32) {
             const int at = first + e / RUN;
             const index_t row = index_t(place.q_h + at / THREADS_X * ROWS + row_in_thread) * SH + rh;
             const index_t column = index_t(place.q_w + at % THREADS_X * COLUMNS) * SW + e % RUN;
             if (row < place.out_height && column < place.out_width)
-                store_finished<WIDE>(args, channel_offset + row * place.out_width + column, slab + e, channel);
+                store_finished<1>(args, channel_offset + row * place.out_width + column, slab + e, channel);
         }
     }
 }
@@ -463,7 +544,8 @@ __device__ __forceinline__ int widest_access(index_t row, const void* a, const v
 __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place& place, int load_width, int store_width) {
     char* const shared = shared_memory();
     float* const weight_ring = reinterpret_cast<float*>(shared + INPUT_BYTES);
-    float* const slabs = weight_ring + STAGES * WEIGHT_STAGE / 4;
+    EpilogueChannel* const finish = reinterpret_cast<EpilogueChannel*>(weight_ring + STAGES * WEIGHT_STAGE / 4);
+    float* const slabs = weight_ring + STAGES * WEIGHT_STAGE / 4 + FINISH_BYTES / 4;
 
     const int thread = threadIdx.x;
     const int tx = thread % THREADS_X, ty = thread / THREADS_X % THREADS_Y;
@@ -493,20 +575,19 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
         stage_weights(place, weight_stage(chunk), place.first_tap_d + tap * layer::TAP_STEP_D, first, channels, 0);
     };
 
-    __syncthreads();  // the block before has left the shared memory
 #pragma unroll 1
     for (int s = 0; s < (RESIDENT ? STAGES : STAGES - 1); ++s) {
         if (s < chunks) load_chunk(s);
         copy_async_commit();
     }
-    if (Vertical::used() < SH || chunks == 0)
-        with_width(store_width, [&](auto wide) { store_bias_rows<wide>(args, place, chunks == 0); });
+    if constexpr (layer::HAS_BIAS || layer::AFFINE)  // here, so that no thread waits for them before its stores
+        for (int o = threadIdx.x; o < place.channels; o += THREADS) finish[o] = epilogue_channel(args, place.channel + o);
+    if (Vertical::used() < SH || chunks == 0) store_bias_rows(args, place, chunks == 0);
     if (chunks == 0) return;
 
     const int q_h = place.q_h + ty * ROWS, q_w = place.q_w + tx * COLUMNS;
-    // Whether every tap of this thread reads inside the image.
-    const bool inner = q_h + Vertical::low() >= 0 && q_h + ROWS - 1 + Vertical::high() < place.height &&
-                       q_w + Horizontal::low() >= 0 && q_w + COLUMNS - 1 + Horizontal::high() < place.width;
+    [[maybe_unused]] const bool inner = all_reached<Vertical, layer::OFFSET_STEP_H>(q_h, ROWS, place.height, place.out_height) &&
+                       all_reached<Horizontal, layer::OFFSET_STEP_W>(q_w, COLUMNS, place.width, place.out_width);
 
 #pragma unroll 1
     for (int turn = 0; turn < TURNS; ++turn) {
@@ -595,13 +676,15 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
                 // For every channel, row phase and row of positions one run of COLUMNS*SW outputs.
                 with_row_phase([&](auto phase) {
                     [[maybe_unused]] constexpr int PHASE = phase;
-                    if (!inner) forget_unreached<PHASE>(place, q_h, q_w, sums);
+                    if constexpr (!(layer::ALL_REACHED_H && layer::ALL_REACHED_W))
+                        if (!inner) forget_unreached<PHASE>(place, q_h, q_w, sums);
 #pragma unroll
                     for (int o = 0; o < CHANNELS; ++o) {
                         const int output = my_vector * CHANNELS + o;
                         const bool exists = output < place.channels;
-                        const EpilogueChannel channel =
-                            epilogue_channel(args, exists ? place.channel + output : place.channel);
+                        EpilogueChannel channel;
+                        if constexpr (layer::HAS_BIAS || layer::AFFINE)
+                            if (exists) channel = finish[output];
                         const long long offset = place.y + output * place.out_plane;
                         static_for<0, SH>([&](auto rh) {
                             if constexpr (Vertical::used(rh) && (!SPLIT || int(rh) == PHASE)) {
@@ -633,10 +716,7 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
                                             *reinterpret_cast<Vector<float, V>*>(slab + thread % 32 * RUN + i) = v;
                                         }
                                         __syncwarp();
-                                        if (exists)
-                                            with_width(store_width, [&](auto wide) {
-                                                store_slab<wide>(args, place, slab, r, rh, offset, channel);
-                                            });
+                                        if (exists) store_slab(args, place, slab, r, rh, offset, channel);
                                     } else if (exists) {
                                         with_width(store_width, [&](auto wide) {
                                             store_run<wide>(args, place, run, index_t(q_h + r) * SH + int(rh),
@@ -679,32 +759,30 @@ extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
     const index_t tiles_w = ceil_div(ceil_div(place.out_width, index_t(SW)), index_t(plan::POSITIONS_W));
     const index_t tiles_h = ceil_div(ceil_div(place.out_height, index_t(SH)), index_t(plan::POSITIONS_H));
     constexpr int BLOCKS = layer::GROUPS * CHANNEL_BLOCKS;
+    const long long n = (args.first_block[2] + blockIdx.z) / (plan::ORDER == PLANES ? BLOCKS : 1);
+    const count_t row = count_t(args.first_block[1]) + blockIdx.y, column = count_t(args.first_block[0]) + blockIdx.x;
     const long long in_sample = (long long)place.depth * place.plane * layer::IN_CHANNELS;
     const long long out_sample = (long long)place.out_plane * layer::OUT_CHANNELS;
     const int load_width = widest_access(place.width, args.x, args.x, args.x);
     const int store_width = widest_access(place.out_width, args.y, layer::RESIDUAL ? args.residual : args.y, args.y);
 
-    // Counts of blocks fit where offsets within a sample do. A grid may be too small for all of them: then a block
-    // serves several, one after the other.
-    const count_t rows = count_t(out_depth) * count_t(tiles_h), columns = count_t(tiles_w) * BLOCKS;
-    for (long long n = blockIdx.z; n < args.batch; n += gridDim.z)
-    for (count_t row = blockIdx.y; row < rows; row += gridDim.y)
-        for (count_t column = blockIdx.x; column < columns; column += gridDim.x) {
-            const index_t d = out_depth == 1 ? 0 : index_t(row / count_t(tiles_h));
-            // Blocks that read the same input tile run side by side, or those that write to the same row.
-            const int channel_block = int(plan::CHANNELS_FIRST ? column % BLOCKS : column / count_t(tiles_w));
-            place.q_w = int(plan::CHANNELS_FIRST ? column / BLOCKS : column % count_t(tiles_w)) * plan::POSITIONS_W;
-            place.q_h = int(row - count_t(d) * count_t(tiles_h)) * plan::POSITIONS_H;
-            const int group = channel_block / CHANNEL_BLOCKS, first = channel_block % CHANNEL_BLOCKS * plan::BLOCK_CHANNELS;
-            place.channel = group * layer::OUT_PER_GROUP + first;
-            place.channels = min(plan::BLOCK_CHANNELS, layer::OUT_PER_GROUP - first);
-            place.x = static_cast<const Element*>(args.x) + n * in_sample +
-                      (long long)group * layer::IN_PER_GROUP * place.depth * place.plane;
-            place.w = static_cast<const Element*>(args.w) +
-                      ((long long)group * layer::IN_PER_GROUP * layer::OUT_PER_GROUP + first) * (layer::KERNEL_D * KH * KW);
-            place.y = n * out_sample + place.channel * (long long)place.out_plane + d * place.out_height * place.out_width;
+    const index_t d = out_depth == 1 ? 0 : index_t(row / count_t(tiles_h));
+    const int channel_block = plan::ORDER == PLANES   ? int((args.first_block[2] + blockIdx.z) % BLOCKS)
+                              : plan::ORDER == INPUTS ? int(column % BLOCKS)
+                                                      : int(column / count_t(tiles_w));
+    place.q_w = int(plan::ORDER == PLANES   ? column
+                    : plan::ORDER == INPUTS ? column / BLOCKS
+                                            : column % count_t(tiles_w)) * plan::POSITIONS_W;
+    place.q_h = int(row - count_t(d) * count_t(tiles_h)) * plan::POSITIONS_H;
+    const int group = channel_block / CHANNEL_BLOCKS, first = channel_block % CHANNEL_BLOCKS * plan::BLOCK_CHANNELS;
+    place.channel = group * layer::OUT_PER_GROUP + first;
+    place.channels = min(plan::BLOCK_CHANNELS, layer::OUT_PER_GROUP - first);
+    place.x = static_cast<const Element*>(args.x) + n * in_sample +
+              (long long)group * layer::IN_PER_GROUP * place.depth * place.plane;
+    place.w = static_cast<const Element*>(args.w) +
+              ((long long)group * layer::IN_PER_GROUP * layer::OUT_PER_GROUP + first) * (layer::KERNEL_D * KH * KW);
+    place.y = n * out_sample + place.channel * (long long)place.out_plane + d * place.out_height * place.out_width;
 
-            find_depth_taps(place, d);
-            compute_block(args, place, load_width, store_width);
-        }
+    find_depth_taps(place, d);
+    compute_block(args, place, load_width, store_width);
 }

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <vector>
+
 namespace convt_jit {
 namespace {
 
@@ -14,16 +18,34 @@ TEST(Geometry, CoversTheOutput) {
     const Plan plan = choose(layer, kHopper, {"direct positions=1x4x32 per_thread=4 channels=4 vectors=2", false});
     const Geometry g = geometry(layer, plan, known_shape(layer));
     // Output 21x201: 11x101 positions, tiles of 4x32; 20 channels in blocks of 8.
-    EXPECT_EQ(g.grid.x, 3u * 4u);
-    EXPECT_EQ(g.grid.y, 3u);
-    EXPECT_EQ(g.grid.z, 3u);
+    EXPECT_EQ(g.grid.x, 3 * 4);
+    EXPECT_EQ(g.grid.y, 3);
+    EXPECT_EQ(g.grid.z, 3);
 }
 
-TEST(Geometry, StaysWithinTheLimitsOfAGrid) {
-    const Layer layer = parse_layer("c70000 o70000 g70000 k1");
-    const Geometry g = geometry(layer, choose(layer, kHopper), {1 << 20, {1}});
-    EXPECT_LE(g.grid.y, 65535u);
-    EXPECT_LE(g.grid.z, 65535u);
+TEST(Geometry, LaunchesHoldAWholeGridOnce) {
+    std::vector<GridPart> parts;
+    const auto keep = [&](const GridPart& part) { parts.push_back(part); };
+    for_each_part({7, 3, 65535}, keep);
+    ASSERT_EQ(parts.size(), 1u);
+    EXPECT_EQ(parts[0].first, (std::array<std::int64_t, 3>{0, 0, 0}));
+    EXPECT_EQ(parts[0].blocks, (std::array<std::uint32_t, 3>{7, 3, 65535}));
+    parts.clear();
+    const Grid large{(std::int64_t{1} << 31) + 5, 65536, 131071};
+    for_each_part(large, keep);
+    EXPECT_EQ(parts.size(), 2u * 2u * 3u);
+    std::array<std::int64_t, 3> end = {0, 0, 0};
+    std::int64_t blocks = 0;
+    for (const GridPart& part : parts) {
+        EXPECT_LE(part.blocks[0], 0x7fffffffu);
+        EXPECT_LE(part.blocks[1], 65535u);
+        EXPECT_LE(part.blocks[2], 65535u);
+        for (std::size_t axis = 0; axis < 3; ++axis)
+            end[axis] = std::max(end[axis], part.first[axis] + part.blocks[axis]);
+        blocks += std::int64_t{part.blocks[0]} * part.blocks[1] * part.blocks[2];
+    }
+    EXPECT_EQ(end, (std::array<std::int64_t, 3>{large.x, large.y, large.z}));
+    EXPECT_EQ(blocks, large.x * large.y * large.z);
 }
 
 TEST(Geometry, ThirtyTwoBitPlansRefuseWhatTheyCannotIndex) {
