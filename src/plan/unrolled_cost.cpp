@@ -18,6 +18,7 @@ constexpr double kCacheBytes = 24;     // from the L2, its share
 constexpr double kLoadLatency = 900;   // cycles between the start of a load and its bytes
 constexpr double kIdleWarps = 3;       // that wait while the others work
 constexpr double kOverlap = 0.12;      // of what is not the bottleneck and still takes time
+constexpr double kLineEnds = 60;       // bytes that a line costs beyond its own
 constexpr double kBarrier = 60;        // cycles of a chunk that no product fills
 
 // Sizes are taken coarsely, so that layers which differ little share a kernel, and share it with the layer that knows
@@ -108,8 +109,11 @@ double unrolled_cycles(const UnrolledLayer& layer, const UnrolledWork& work, con
     // A thread's run leaves in several stores, each of which fills a part of many lines.
     const double run_bytes = t.columns * h.stride * element;
     const double run_store = std::min(store_width * element, run_bytes);
+    // What a warp writes of a row; sectors at both of its ends are written twice.
+    const int threads_x = t.positions[1] / t.columns;
+    const double line_bytes = (threads_x % 32 == 0 ? 32 : threads_x) * run_bytes;
     const double store_bytes = outputs * full * channels_full * element *
-                               (t.slabs                  ? 1.05
+                               (t.slabs                  ? 1 + kLineEnds / line_bytes
                                 : run_store == run_bytes ? 1.1
                                 : run_store >= 16        ? 1.7
                                                          : 2.6);

@@ -146,7 +146,7 @@ std::string unrolled_resources(const UnrolledLayer& layer, const UnrolledTile& t
             "{} products and {} outputs of a thread are unrolled, allowed: products + 8 * outputs up to {}", r.products,
             outputs, kMostCode);
     // Few rows of the window live at a time; the rest is addresses, sizes and weights.
-    r.registers = r.sums * (t.join > 0 ? 2 : 1) + std::int64_t{std::min(r.window_height, 2)} * r.window_width + 44;
+    r.registers = r.sums * (t.join > 0 ? 2 : 1) + std::int64_t{std::min(r.window_height, 2)} * r.window_width + 34;
 
     const std::int64_t input_stage =
         (std::int64_t{1} * t.chunk * r.tile_height * r.tile_width * layer.element_bytes + 15) / 16 * 16;

@@ -127,9 +127,9 @@ struct alignas(16) CopyUnit<16> {
     unsigned word[4];
 };
 
-// Starts a copy of 4, 8 or 16 bytes to shared memory. Not `inside`: zeros are written, and `global` is not read, but
-// has to be some address. The bytes are there for this thread after copy_async_wait, for the others after a barrier
-// that follows it. (Architectures before sm_80 copy at once.)
+// Starts a copy of 4, 8 or 16 bytes to shared memory. Not `inside`: zeros are written, and `global` is not read, wherever
+// it points. The bytes are there for this thread after copy_async_wait, for the others after a barrier that follows it.
+// (Architectures before sm_80 copy at once.)
 template <int BYTES>
 __device__ __forceinline__ void copy_async(void* shared, const void* global, bool inside = true) {
     static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async moves 4, 8 or 16 bytes");

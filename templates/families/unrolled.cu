@@ -131,8 +131,8 @@ static_assert(RESIDENT || STAGES > 1, "a ring needs two stages");
 static_assert(RESIDENT || TURNS * (plan::ROW_PHASES == IN_TURN ? Vertical::used() : 1) == 1,
               "a ring passes only once");
 
-// Weights of one input channel and channel vector: taps sorted by row phase, CHANNELS innermost, every row phase that is
-// computed by itself padded to whole 16-byte reads.
+// Weights of one input channel and channel vector, CHANNELS innermost; where a row phase is computed by itself, taps are
+// sorted by row phase, each padded to whole 16-byte reads.
 __host__ __device__ constexpr int weight_run(int r) {
     return SPLIT ? round_up(Vertical::taps(r) * KW * CHANNELS, 4) : r == 0 ? round_up(KH * KW * CHANNELS, 4) : 0;
 }
@@ -143,8 +143,7 @@ __host__ __device__ constexpr int weight_base(int r) {
 }
 __host__ __device__ constexpr int weight_row(int kh) {  // where tap row kh starts
     const int r = Vertical::phase(kh);
-    return (SPLIT ? weight_base(r) + (Vertical::place(kh) - Vertical::first(r)) * KW * CHANNELS
-                  : Vertical::place(kh) * KW * CHANNELS);
+    return weight_base(r) + (Vertical::place(kh) - Vertical::first(r)) * KW * CHANNELS;
 }
 constexpr int WEIGHT_PITCH = weight_base(SH);
 constexpr int STAGED_VECTORS = RESIDENT ? plan::BLOCK_CHANNELS / CHANNELS : plan::CHANNEL_THREADS;
@@ -216,16 +215,16 @@ __device__ __forceinline__ void stage_piece(const Place& place, Element* staged,
         staged + (c0 * TILE_H + piece / P::VECTORS % TILE_H) * TILE_W + piece % P::VECTORS * WIDE;
     const bool inside = pixel >= 0;
     const index_t channel_pitch = place.depth * place.plane;
-    const Element* const source = inside ? from + c0 * channel_pitch + pixel : place.x;
+    const Element* source = from + (c0 * channel_pitch + pixel);  // read inside the image only
 #pragma unroll
     for (int c = 0; c < plan::CHUNK; c += P::BESIDE) {
         const bool exists = inside && (layer::IN_PER_GROUP % plan::CHUNK == 0 || c0 + c < channels);
-        const Element* const at = exists ? source + c * channel_pitch : place.x;
         Element* const to = target + c * (TILE_H * TILE_W);
         if constexpr (WIDE * sizeof(Element) >= 4)
-            copy_async<int(WIDE * sizeof(Element))>(to, at, exists);
+            copy_async<int(WIDE * sizeof(Element))>(to, source, exists);
         else
-            *to = exists ? load_global(at) : from_float<Element>(0.0f);
+            *to = exists ? load_global(source) : from_float<Element>(0.0f);
+        source += P::BESIDE * channel_pitch;
     }
 }
 
@@ -255,6 +254,7 @@ struct WeightRows {
 };
 __device__ const WeightRows WEIGHT_ROWS;
 __device__ __forceinline__ int weight_place(int tap) {
+    if constexpr (!SPLIT) return tap * CHANNELS;
     const int kh = tap / KW;
     int row = 0;
     if constexpr (KH <= 8)
@@ -278,7 +278,7 @@ __device__ __forceinline__ void stage_weights(const Place& place, float* staged,
         float* const target =
             staged + (o / CHANNELS * plan::CHUNK + c) * WEIGHT_PITCH + weight_place(tap) + o % CHANNELS;
         if constexpr (sizeof(Element) == 4)
-            copy_async<4>(target, exists ? place.w + at : place.w, exists);
+            copy_async<4>(target, place.w + at, exists);
         else
             *target = exists ? to_float(load_global(place.w + at)) : 0.0f;
     }
@@ -324,7 +324,7 @@ __device__ __forceinline__ void accumulate(const Element* input, const float* we
                 constexpr int E = 4 * decltype(i)::value + j;
                 if constexpr (E < FACTORS) {
                     constexpr int TAP = FIRST_TAP + E / CHANNELS, O = E % CHANNELS;
-                    constexpr int TAP_H = Vertical::sorted(TAP / KW), TAP_W = TAP % KW;
+                    constexpr int TAP_H = SPLIT ? Vertical::sorted(TAP / KW) : TAP / KW, TAP_W = TAP % KW;
                     constexpr int A = SPLIT ? 0 : Vertical::rank(Vertical::phase(TAP_H));
                     constexpr int B = Horizontal::rank(Horizontal::phase(TAP_W));
                     constexpr int DH = Vertical::offset(TAP_H) - ROW_LOW, DW = Horizontal::offset(TAP_W) - Horizontal::low();
@@ -369,10 +369,11 @@ __device__ __forceinline__ void store_line(const ConvtArgs& args, long long at, 
 #pragma unroll(MOST <= 6 ? MOST : 1)
     for (int i = 0; i < MOST; ++i) {
         const int b = i * lanes + lane;
-        if (b >= vectors) break;
-        float sums[VECTOR];
-        values.from(head, b, sums);
-        store_finished<VECTOR>(args, at + head + b * VECTOR, sums, channel);
+        if (b < vectors) {
+            float sums[VECTOR];
+            values.from(head, b, sums);
+            store_finished<VECTOR>(args, at + head + b * VECTOR, sums, channel);
+        }
     }
     // The rest: `head` elements and those from `tail` on.
     const int tail = head + vectors * VECTOR, rest = head + count - tail;
@@ -581,6 +582,7 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
         copy_async_commit();
     }
     if constexpr (layer::HAS_BIAS || layer::AFFINE)  // here, so that no thread waits for them before its stores
+#pragma unroll 1
         for (int o = threadIdx.x; o < place.channels; o += THREADS) finish[o] = epilogue_channel(args, place.channel + o);
     if (Vertical::used() < SH || chunks == 0) store_bias_rows(args, place, chunks == 0);
     if (chunks == 0) return;
