@@ -122,6 +122,7 @@ std::error_code DiskStore::try_put(const std::string& key, const Entry& entry, c
     struct stat old {};
     const bool replaces = ::fstatat(folder.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
     if (replaces && S_ISDIR(old.st_mode)) set_aside(*root, folder, name);  // rename would not replace it
+    if (!swept_root_.exchange(true)) sweep_orphans(root->directory());
     if (error = write_entry(*root, folder, key, entry.key.producer, bytes); error) return error;
     holder_.hold(*root, key);
     account(*root, static_cast<std::int64_t>(bytes.size()) - (replaces ? static_cast<std::int64_t>(old.st_size) : 0));

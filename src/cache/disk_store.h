@@ -54,6 +54,7 @@ private:
     const DiskOptions options_;
     Holder holder_;
     std::array<std::atomic<bool>, 256> swept_{};  // fan-out folders whose orphans this process has removed
+    std::atomic<bool> swept_root_{false};
     std::mutex trimming_;
     std::chrono::steady_clock::time_point next_trim_;
     std::mutex warning_;

@@ -123,10 +123,11 @@ std::error_code Publication::begin(mode_t mode) {
 
 std::error_code Publication::write(std::string_view bytes) { return write_whole(file_, bytes); }
 
-std::error_code Publication::commit() {
+std::error_code Publication::commit(Flush flush) {
     // Without it a crash of the machine can leave the name on an empty file (the checksum would catch that, at the
     // price of a compile). Some file systems know no fsync.
-    if (::fsync(file_.get()) != 0 && errno != EINVAL && errno != ENOSYS && errno != EROFS) return last_error();
+    if (flush == Flush::yes && ::fsync(file_.get()) != 0 && errno != EINVAL && errno != ENOSYS && errno != EROFS)
+        return last_error();
     if (const auto error = file_.close()) return error;
     if (::renameat(folder_.get(), temporary_.c_str(), folder_.get(), name_.c_str()) != 0) return last_error();
     begun_ = false;
@@ -134,14 +135,14 @@ std::error_code Publication::commit() {
 }
 
 std::error_code publish(const FileDescriptor& folder, const std::string& name, std::string_view bytes, mode_t mode,
-                        std::optional<std::int64_t> stamp) {
+                        std::optional<std::int64_t> stamp, Flush flush) {
     Publication publication(folder, name);
     if (const auto error = publication.begin(0600)) return error;
     if (const auto error = publication.write(bytes)) return error;
     // Some network file systems refuse it, and 0600 is then good enough.
     static_cast<void>(::fchmod(publication.file().get(), mode));
     if (stamp) static_cast<void>(set_stamp(publication.file(), *stamp));
-    return publication.commit();
+    return publication.commit(flush);
 }
 
 }  // namespace convt_jit
