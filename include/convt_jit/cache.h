@@ -163,7 +163,8 @@ public:
 
     /// Writes a plain tar: a manifest with digests, then the entries (of those archs; all where empty).
     CacheTransfer export_to(const std::string& file, const std::vector<std::string>& archs = {}) const;
-    /// Checks the whole file against its manifest first, and keeps nothing where anything is wrong.
+    /// Checks the whole file against its manifest first, and keeps all of its entries or, where anything is wrong,
+    /// none.
     CacheTransfer import_from(const std::string& file) const;
 
     /// Whether a lookup would hit in this directory, and in what the nearest entry differs if not.

@@ -19,9 +19,10 @@ struct CheckedArchive {
     FileDescriptor opened;
     std::string file;
 };
+    std::vector<std::string> keys;
 // Throws CacheError where anything is wrong.
 [[nodiscard]] CheckedArchive check_archive(const std::string& file);
-// Publishes its entries. They are checked again: the file may have been written to since.
+// Publishes its entries, all or none. They are checked again: the file may have been written to since.
 CacheTransfer import_archive(const Root& root, const CheckedArchive& archive);
 
 }  // namespace convt_jit

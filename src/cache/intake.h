@@ -1,0 +1,46 @@
+// Intake: entries from elsewhere, taken into a cache as one: all of them, or none.
+#pragma once
+
+#include "cache/entry.h"
+#include "cache/file.h"
+#include "cache/root.h"
+
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convt_jit {
+
+class Intake {
+public:
+    // `root` must outlive it.
+    explicit Intake(const Root& root) : root_(root) {}
+    // Takes back what it published and made, unless that was committed. Never what was there before.
+    ~Intake();
+    Intake(const Intake&) = delete;
+    Intake& operator=(const Intake&) = delete;
+
+    // What can be known before anything is written: whether there is a place for each of those keys. Throws CacheError.
+    void expect_room(const std::vector<std::string>& keys) const;
+    // Publishes an entry; false where a sound one is there already. What else has its name goes to quarantine. Throws
+    // CacheError.
+    bool take(const std::string& key, const Entry& entry, const std::string& bytes);
+    void commit() noexcept { committed_ = true; }
+
+private:
+    struct Published {
+        std::string key;
+        dev_t device = 0;
+        ino_t number = 0;
+    };
+    [[nodiscard]] FileDescriptor folder_for(const std::string& key);
+
+    const Root& root_;
+    std::vector<std::string> made_;  // folders
+    std::vector<Published> published_;
+    bool committed_ = false;
+};
+
+}  // namespace convt_jit
