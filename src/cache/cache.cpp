@@ -13,6 +13,7 @@
 #include "cache/trust.h"
 #include "cache/verify.h"
 
+#include "log/log.h"
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -73,11 +74,19 @@ CacheEntry describe(const std::string& directory, const Root& root, const Item& 
     return entry;
 }
 
-std::vector<CacheEntry> list_all(const std::string& directory, const Root& root) {
+std::vector<CacheSkipped> to_public(const std::vector<LeftOut>& left_out) {
+    std::vector<CacheSkipped> skipped;
+    for (const auto& [folder, error] : left_out) skipped.push_back({folder, error.message()});
+    return skipped;
+}
+
+std::vector<CacheEntry> list_all(const std::string& directory, const Root& root, std::vector<CacheSkipped>& skipped) {
     const auto held = held_keys(root);
     std::vector<CacheEntry> entries;
-    for (const auto& item : list_items(root))
-        entries.push_back(describe(directory, root, item, held.contains(item.key)));
+    std::vector<LeftOut> left_out;
+    const auto items = list_items(root, &left_out);
+    skipped = to_public(left_out);
+    for (const auto& item : items) entries.push_back(describe(directory, root, item, held.contains(item.key)));
     std::sort(entries.begin(), entries.end(), [](const CacheEntry& a, const CacheEntry& b) {
         return std::pair(-a.last_used, a.key) < std::pair(-b.last_used, b.key);
     });
@@ -87,9 +96,14 @@ std::vector<CacheEntry> list_all(const std::string& directory, const Root& root)
 // The item whose key is, or alone begins with, `key`.
 Item select(const Root& root, const std::string& key) {
     std::vector<Item> matching;
-    for (auto& item : list_items(root))
+    std::vector<LeftOut> left_out;
+    for (auto& item : list_items(root, &left_out))
         if (!key.empty() && item.key.starts_with(key)) matching.push_back(std::move(item));
-    if (matching.empty()) throw CacheError(key, "no entry has that key");
+    if (matching.empty())
+        throw CacheError(key, left_out.empty()
+                                  ? std::string("no entry has that key")
+                                  : fmt::format("no entry that can be read has that key ({}: {})",
+                                                left_out.front().folder, left_out.front().error.message()));
     if (matching.size() > 1) throw CacheError(key, fmt::format("{} entries have keys that begin so", matching.size()));
     return std::move(matching.front());
 }
@@ -123,6 +137,7 @@ Cache::Cache(std::optional<std::string> directory) {
     if (!directory) directory = default_cache_directory();
     if (!directory || directory->empty())
         throw CacheError("cache", "there is no directory for it: CONVT_JIT_CACHE_DIR names one");
+    result.skipped = to_public(report.left_out);
     directory_ = *std::move(directory);
 }
 
@@ -131,7 +146,26 @@ bool Cache::exists() const noexcept {
     return ::stat(directory_.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-std::vector<CacheEntry> Cache::list() const { return list_all(directory_, open_any(directory_)); }
+std::string Cache::trouble() const {
+    std::error_code error;
+    const auto root = Root::make(directory_, is_declared_trusted(directory_, cache_settings().trusted), error);
+    if (!root) return error.message();
+    // As an entry is written, but for its name: a file system says only then that it is full or read-only.
+    Publication probe(root->directory(), "probe");
+    error = probe.begin(0600);
+    if (!error) error = probe.write(std::string(4096, '\0'));
+    return error ? error.message() : std::string();
+}
+
+std::vector<CacheEntry> Cache::list(std::vector<CacheSkipped>* skipped) const {
+    std::vector<CacheSkipped> all;
+    auto entries = list_all(directory_, open_any(directory_), all);
+    if (skipped == nullptr)
+        for (const auto& [path, why] : all) log::warning("{}/{}: its entries are left out: {}", directory_, path, why);
+    else
+        *skipped = std::move(all);
+    return entries;
+}
 
 CacheEntry Cache::show(const std::string& key) const {
     const Root root = open_any(directory_);
@@ -152,7 +186,7 @@ CacheStat Cache::stat() const {
     const Root root = open_any(directory_);
     CacheStat stat;
     std::map<std::string, CacheStat::PerArch> archs;
-    for (const auto& entry : list_all(directory_, root)) {
+    for (const auto& entry : list_all(directory_, root, stat.skipped)) {
         ++stat.entries;
         stat.in_use += entry.in_use ? 1 : 0;
         stat.bytes += entry.bytes;
@@ -179,7 +213,7 @@ CacheVerification Cache::verify(bool repair) const {
     auto result = convt_jit::verify(root, repair);
     if (distrusted)
         result.findings.insert(result.findings.begin(),
-                               {CacheFindingKind::untrusted, ".", distrusted.message(), false});
+                               {CacheFindingKind::untrusted, ".", distrusted.message(), false, {}});
     return result;
 }
 
@@ -229,7 +263,18 @@ CacheExplanation Cache::explain(const CacheWanted& wanted) const {
             describe(directory_, root, {key, read.bytes.size(), stamp_of(status)}, held_keys(root).contains(key));
         return explanation;
     }
-    auto entries = list_all(directory_, root);
+    for (const auto& producer : known) {
+        if (std::find(acceptable.begin(), acceptable.end(), producer) != acceptable.end()) continue;
+        fields.producer = producer;
+        const std::string key = digest(fields);
+        if (read_entry(root, key).entry)
+            explanation.unused.push_back(
+                {path_of(key), "other producer",
+                 fmt::format("{} made it, and {} is wanted (CONVT_JIT_CACHE_PRODUCER accepts others)", producer,
+                             wanted.fields.producer)});
+    }
+    std::vector<CacheSkipped> skipped;
+    auto entries = list_all(directory_, root, skipped);
     const std::size_t index = nearest(wanted, entries);
     if (index == entries.size()) return explanation;
     explanation.nearest = std::move(entries[index]);

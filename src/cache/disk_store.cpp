@@ -75,10 +75,14 @@ std::shared_ptr<const Entry> DiskStore::try_find(const std::string& key, std::er
 
 void DiskStore::set_damaged_aside(const Root& root, const std::string& key, const Read& read) {
     const std::string name = layout::entry_name(key);
-    const bool aside =
-        writes() && (read.file ? set_aside(root, read.folder, name, read.file) : set_aside(root, read.folder, name));
-    warn("damage", layout::fan_out(key) + "/" + name + " is damaged: " + read.damage +
-                       (aside ? "; it was moved to quarantine and will be made anew" : ""));
+    Aside aside;
+    if (writes())
+        aside = read.file ? set_aside(root, read.folder, name, read.file) : set_aside(root, read.folder, name);
+    std::string then;
+    if (aside.moved) then = "; it was moved to quarantine and will be made anew";
+    if (aside.error) then = "; it could not be moved to quarantine: " + aside.error.message();
+    // Once for each: they are what a failing disk looks like.
+    warn("damage " + key, layout::fan_out(key) + "/" + name + " is damaged: " + read.damage + then);
 }
 
 void DiskStore::mark_used(const Root& root, const std::string& key, const FileDescriptor& file) {
@@ -118,11 +122,11 @@ std::error_code DiskStore::try_put(const std::string& key, const Entry& entry, c
     const auto folder = root->make_folder(folder_name, error);
     if (error) return error;
     if (!swept_[std::stoul(folder_name, nullptr, 16)].exchange(true)) sweep_orphans(folder);
+    if (!swept_root_.exchange(true)) sweep_orphans(root->directory());
 
     struct stat old {};
     const bool replaces = ::fstatat(folder.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
     if (replaces && S_ISDIR(old.st_mode)) set_aside(*root, folder, name);  // rename would not replace it
-    if (!swept_root_.exchange(true)) sweep_orphans(root->directory());
     if (error = write_entry(*root, folder, key, entry.key.producer, bytes); error) return error;
     holder_.hold(*root, key);
     account(*root, static_cast<std::int64_t>(bytes.size()) - (replaces ? static_cast<std::int64_t>(old.st_size) : 0));

@@ -47,7 +47,7 @@ private:
     void set_damaged_aside(const Root& root, const std::string& key, const Read& read);
     void mark_used(const Root& root, const std::string& key, const FileDescriptor& file);
     void account(const Root& root, std::int64_t more_bytes);
-    // One warning per cause: a full disk or damaged files would otherwise fill the log at every call.
+    // One warning per cause: a full disk or a damaged file would otherwise fill the log at every call.
     void warn(const std::string& cause, const std::string& line);
     [[nodiscard]] bool writes() const noexcept { return options_.access == Access::read_write; }
 

@@ -83,7 +83,7 @@ bool is_orphan(const TemporaryFacts& facts) noexcept {
     return (facts.local && !facts.running) || facts.age > kOrphanAge;
 }
 
-std::size_t sweep_orphans(const FileDescriptor& folder, bool dry_run) {
+std::size_t sweep_orphans(const FileDescriptor& folder, bool dry_run, std::error_code* failure) {
     std::size_t count = 0;
     for_each_name(folder, [&](const std::string& name) {
         const auto writer = parse_temporary_name(name);
@@ -97,7 +97,11 @@ std::size_t sweep_orphans(const FileDescriptor& folder, bool dry_run) {
         facts.running = is_running(writer->pid);
         facts.locked = ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
         facts.age = std::chrono::seconds(std::time(nullptr) - status.st_mtime);
-        if (is_orphan(facts) && (dry_run || ::unlinkat(folder.get(), name.c_str(), 0) == 0)) ++count;
+        if (!is_orphan(facts)) return;
+        if (dry_run || ::unlinkat(folder.get(), name.c_str(), 0) == 0)
+            ++count;
+        else if (failure != nullptr && errno != ENOENT)
+            *failure = last_error();
     });
     return count;
 }

@@ -31,7 +31,11 @@ public:
             else if (!is_own(name) && !parse_temporary_name(name))
                 add(CacheFindingKind::stray, name, "it is no file of the cache");
         }));
-        result_.orphans = sweep_all(root_, !repair_);
+        std::error_code failure;
+        result_.orphans = sweep_all(root_, !repair_, &failure);
+        if (failure)
+            result_.findings.push_back({CacheFindingKind::stray, ".", "a process that died left a temporary file",
+                                        false, "it could not be removed: " + failure.message()});
         if (repair_) rebuild();
         std::sort(result_.findings.begin(), result_.findings.end(),
                   [](const CacheFinding& a, const CacheFinding& b) { return a.path < b.path; });
@@ -46,8 +50,25 @@ private:
         return std::find(own.begin(), own.end(), name) != own.end();
     }
 
-    void add(CacheFindingKind kind, const std::string& path, const std::string& why, bool mended = false) {
-        result_.findings.push_back({kind, path, why, mended});
+    void add(CacheFindingKind kind, const std::string& path, const std::string& why) {
+        std::string failure;
+        if (repair_ && kind == CacheFindingKind::unreadable) failure = "what cannot be read cannot be mended";
+        if (repair_ && kind == CacheFindingKind::untrusted)
+            failure = "its owner or its permissions must be changed, which is left to people";
+        result_.findings.push_back({kind, path, why, false, std::move(failure)});
+    }
+
+    // Something that belongs in quarantine; `set_aside` takes it there.
+    template <class SetAside>
+    void add_bad(CacheFindingKind kind, const std::string& path, const std::string& why, SetAside set_aside) {
+        Aside aside;
+        if (repair_) aside = set_aside();
+        std::string failure;
+        if (aside.error)
+            failure = "it could not be moved to quarantine: " + aside.error.message();
+        else if (repair_ && !aside.moved)
+            failure = "another process put a new one there meanwhile";
+        result_.findings.push_back({kind, path, why, aside.moved, std::move(failure)});
     }
 
     static CacheFindingKind kind_of(const std::error_code& error) {
@@ -63,8 +84,8 @@ private:
             if (key.empty()) {
                 if (!parse_temporary_name(name)) add(CacheFindingKind::stray, path, "it is no file of the cache");
             } else if (layout::fan_out(key) != folder_name) {
-                add(CacheFindingKind::misplaced, path, "it lies in the folder of other keys",
-                    repair_ && set_aside(root_, opened, name));
+                add_bad(CacheFindingKind::misplaced, path, "it lies in the folder of other keys",
+                        [&] { return set_aside(root_, opened, name); });
             } else {
                 entry(path, key);
             }
@@ -84,9 +105,9 @@ private:
             add(CacheFindingKind::other_format, path, read.damage);
         } else {
             const std::string name = layout::entry_name(key);
-            const bool mended = repair_ && (read.file ? set_aside(root_, read.folder, name, read.file)
-                                                      : set_aside(root_, read.folder, name));
-            add(format ? CacheFindingKind::misplaced : CacheFindingKind::damaged, path, read.damage, mended);
+            add_bad(format ? CacheFindingKind::misplaced : CacheFindingKind::damaged, path, read.damage, [&] {
+                return read.file ? set_aside(root_, read.folder, name, read.file) : set_aside(root_, read.folder, name);
+            });
         }
     }
 
