@@ -136,11 +136,19 @@ struct CacheDifference {
     std::string field, wanted, nearest;
 };
 
+/// An entry that is there and that a lookup does not use all the same.
+struct CacheUnused {
+    std::string path;    ///< within the directory
+    std::string reason;  ///< "damaged", "unreadable", "untrusted" or "other producer"
+    std::string why;
+};
+
 struct CacheExplanation {
     std::string key;                         ///< empty where the producer is not known
     std::optional<CacheEntry> hit;           ///< what a lookup would use
     std::optional<CacheEntry> nearest;       ///< on a miss: the entry with the fewest differences
     std::vector<CacheDifference> differing;  ///< fields of the key, and what tells why the source differs
+    std::vector<CacheUnused> unused;         ///< what would have been a hit
 };
 
 /// The directories that an engine asks, in its order: the user's, then those of $CONVT_JIT_CACHE_PATH.
@@ -173,7 +181,8 @@ public:
     /// Removes what is of one of those archs (all where empty) and was not used for so many seconds.
     CacheTrim prune(const std::vector<std::string>& archs, double older_than_seconds, bool dry_run = false) const;
 
-    /// Writes a plain tar: a manifest with digests, then the entries (of those archs; all where empty).
+    /// Writes a plain tar: the entries (of those archs; all where empty), then a manifest with digests. Throws, and
+    /// writes nothing, where a folder of the cache cannot be read.
     CacheTransfer export_to(const std::string& file, const std::vector<std::string>& archs = {}) const;
     /// Checks the whole file against its manifest first, and keeps all of its entries or, where anything is wrong,
     /// none.

@@ -9,15 +9,17 @@
 #include "cache/layout.h"
 #include "cache/producers.h"
 #include "cache/settings.h"
+#include "cache/temporary.h"
 #include "cache/trim.h"
 #include "cache/trust.h"
 #include "cache/verify.h"
-
 #include "log/log.h"
+
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <utility>
 
@@ -47,10 +49,12 @@ Root open_trusted(const std::string& directory, bool make) {
     return *std::move(root);
 }
 
+std::string path_of(const std::string& key) { return layout::fan_out(key) + "/" + layout::entry_name(key); }
+
 CacheEntry describe(const std::string& directory, const Root& root, const Item& item, bool in_use) {
     CacheEntry entry;
     entry.key = item.key;
-    entry.path = directory + "/" + layout::fan_out(item.key) + "/" + layout::entry_name(item.key);
+    entry.path = directory + "/" + path_of(item.key);
     entry.bytes = item.bytes;
     entry.last_used = seconds(item.used);
     entry.in_use = in_use;
@@ -116,6 +120,16 @@ std::size_t count_names(const Root& root, const char* folder) {
     return count;
 }
 
+const char* reason_of(const std::error_code& error) { return is_distrust(error) ? "untrusted" : "unreadable"; }
+
+// Nothing where nothing is there.
+std::optional<CacheUnused> unused_entry(const std::string& key, const Read& read) {
+    if (!read.damage.empty()) return CacheUnused{path_of(key), "damaged", read.damage};
+    if (!read.error || is(read.error, ENOENT)) return std::nullopt;
+    // It may be the folder that refuses: then nobody knows what is in it.
+    return CacheUnused{read.folder ? path_of(key) : layout::fan_out(key), reason_of(read.error), read.error.message()};
+}
+
 CacheTrim to_public(TrimReport report) {
     CacheTrim result;
     result.evicted = report.evicted;
@@ -123,6 +137,7 @@ CacheTrim to_public(TrimReport report) {
     result.bytes_before = report.bytes_before;
     result.bytes_after = report.bytes_after;
     result.busy = report.busy;
+    result.skipped = to_public(report.left_out);
     for (auto& [candidate, verdict, gone, failure] : report.judged)
         result.verdicts.push_back({std::move(candidate.key), std::move(candidate.arch), std::string(to_string(verdict)),
                                    gone, candidate.bytes, seconds(candidate.used), std::move(failure)});
@@ -137,7 +152,6 @@ Cache::Cache(std::optional<std::string> directory) {
     if (!directory) directory = default_cache_directory();
     if (!directory || directory->empty())
         throw CacheError("cache", "there is no directory for it: CONVT_JIT_CACHE_DIR names one");
-    result.skipped = to_public(report.left_out);
     directory_ = *std::move(directory);
 }
 
@@ -252,13 +266,19 @@ CacheExplanation Cache::explain(const CacheWanted& wanted) const {
     KeyFields fields{wanted.fields.source, wanted.fields.options, wanted.fields.arch, wanted.fields.producer,
                      wanted.fields.format};
     if (!fields.producer.empty()) explanation.key = digest(fields);
-    for (const auto& producer :
-         acceptable_producers(cache_settings().producer, wanted.fields.producer, known_producers(root))) {
+    std::error_code failure;
+    const auto known = known_producers(root, &failure);
+    if (failure) explanation.unused.push_back({layout::kProducers, reason_of(failure), failure.message()});
+    const auto acceptable = acceptable_producers(cache_settings().producer, wanted.fields.producer, known);
+    for (const auto& producer : acceptable) {
         fields.producer = producer;
         const std::string key = digest(fields);
         const Read read = read_entry(root, key);
         struct stat status {};
-        if (!read.entry || status_of(read.file, status)) continue;
+        if (!read.entry || status_of(read.file, status)) {
+            if (auto unused = unused_entry(key, read)) explanation.unused.push_back(*std::move(unused));
+            continue;
+        }
         explanation.hit =
             describe(directory_, root, {key, read.bytes.size(), stamp_of(status)}, held_keys(root).contains(key));
         return explanation;

@@ -1,5 +1,6 @@
 #include "cache/transfer.h"
 
+#include "subject/arch.h"
 #include "subject/quantity.h"
 #include "subject/usage_error.h"
 
