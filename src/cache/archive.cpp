@@ -213,10 +213,10 @@ CheckedArchive check_archive(const std::string& file) {
     return archive;
 }
 
-CacheTransfer import_archive(const Root& root, const CheckedArchive& archive) {
+CacheTransfer import_archive(const Root& root, const CheckedArchive& archive, std::chrono::milliseconds wait) {
     CacheTransfer transfer;
-    Intake intake(root);
-    intake.expect_room(archive.keys);
+    expect_room(root, archive.keys);
+    Intake intake(root, wait);
     read_archive(archive.opened, archive.file,
                  [&](const std::string& key, const Entry& entry, const std::string& bytes) {
                      if (!intake.take(key, entry, bytes)) {

@@ -5,6 +5,7 @@
 #include "cache/root.h"
 #include "convt_jit/cache.h"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct CheckedArchive {
 // Throws CacheError where anything is wrong.
 [[nodiscard]] CheckedArchive check_archive(const std::string& file);
 // Publishes its entries, all or none. They are checked again: the file may have been written to since.
-CacheTransfer import_archive(const Root& root, const CheckedArchive& archive);
+// Waits so long for another import.
+CacheTransfer import_archive(const Root& root, const CheckedArchive& archive,
+                             std::chrono::milliseconds wait = std::chrono::seconds(30));
 
 }  // namespace convt_jit

@@ -257,7 +257,7 @@ CacheTransfer Cache::export_to(const std::string& file, const std::vector<std::s
 CacheTransfer Cache::import_from(const std::string& file) const {
     // Checked before the directory is made: a bad file leaves nothing behind.
     const CheckedArchive archive = check_archive(file);
-    return import_archive(open_trusted(directory_, true), archive);
+    return import_archive(open_trusted(directory_, true), archive, cache_settings().wait);
 }
 
 CacheExplanation Cache::explain(const CacheWanted& wanted) const {

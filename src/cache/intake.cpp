@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <set>
+#include <thread>
 
 namespace convt_jit {
 namespace {
@@ -29,6 +30,16 @@ bool find(const FileDescriptor& folder, const std::string& name, struct stat& st
 
 }  // namespace
 
+Intake::Intake(const Root& root, std::chrono::milliseconds wait) : root_(root), lock_(root) {
+    const auto deadline = std::chrono::steady_clock::now() + wait;
+    // Without locks nobody can be waited for.
+    while (lock_.try_lock_import() == LockState::busy) {
+        if (std::chrono::steady_clock::now() >= deadline)
+            throw CacheError(root.path(), "another process imports into it; nothing was done");
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+}
+
 // The names of producers stay: another process may have put an entry under them meanwhile, and one that nobody has
 // costs a lookup nothing.
 Intake::~Intake() {
@@ -45,20 +56,20 @@ Intake::~Intake() {
     for (const auto& name : made_) ::unlinkat(root_.get(), name.c_str(), AT_REMOVEDIR);  // if nobody else uses it
 }
 
-void Intake::expect_room(const std::vector<std::string>& keys) const {
+void expect_room(const Root& root, const std::vector<std::string>& keys) {
     bool adds_folders = false;
     std::set<std::string> seen;
     for (const auto& key : keys) {
         const std::string name = layout::fan_out(key);
         if (!seen.insert(name).second) continue;
         std::error_code error;
-        const auto folder = root_.folder(name, error);
+        const auto folder = root.folder(name, error);
         adds_folders = adds_folders || is(error, ENOENT);
         if (!error) error = writable(folder);
-        if (error && !is(error, ENOENT)) refuse(root_, name, error);
+        if (error && !is(error, ENOENT)) refuse(root, name, error);
     }
     if (!adds_folders) return;
-    if (const auto error = writable(root_.directory())) throw CacheError(root_.path(), error.message());
+    if (const auto error = writable(root.directory())) throw CacheError(root.path(), error.message());
 }
 
 FileDescriptor Intake::folder_for(const std::string& key) {

@@ -3,27 +3,31 @@
 
 #include "cache/entry.h"
 #include "cache/file.h"
+#include "cache/key_lock.h"
 #include "cache/root.h"
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace convt_jit {
 
+// What can be known before anything is written: whether there is a place for each of those keys. Throws CacheError.
+void expect_room(const Root& root, const std::vector<std::string>& keys);
+
 class Intake {
 public:
-    // `root` must outlive it.
-    explicit Intake(const Root& root) : root_(root) {}
+    // `root` must outlive it. Waits for others, for one that fails takes back what another one found there. Throws
+    // CacheError where that takes too long.
+    Intake(const Root& root, std::chrono::milliseconds wait);
     // Takes back what it published and made, unless that was committed. Never what was there before.
     ~Intake();
     Intake(const Intake&) = delete;
     Intake& operator=(const Intake&) = delete;
 
-    // What can be known before anything is written: whether there is a place for each of those keys. Throws CacheError.
-    void expect_room(const std::vector<std::string>& keys) const;
     // Publishes an entry; false where a sound one is there already. What else has its name goes to quarantine. Throws
     // CacheError.
     bool take(const std::string& key, const Entry& entry, const std::string& bytes);
@@ -38,6 +42,7 @@ private:
     [[nodiscard]] FileDescriptor folder_for(const std::string& key);
 
     const Root& root_;
+    KeyLock lock_;
     std::vector<std::string> made_;  // folders
     std::vector<Published> published_;
     bool committed_ = false;

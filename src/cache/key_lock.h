@@ -29,6 +29,7 @@ public:
     // Locks of their own that no key shares.
     [[nodiscard]] LockState try_lock_trim() noexcept;
     [[nodiscard]] LockState try_lock_usage() noexcept;
+    [[nodiscard]] LockState try_lock_import() noexcept;
 
 private:
     LockState try_lock_at(std::int64_t offset) noexcept;

@@ -1,6 +1,7 @@
 // Imports that cannot be carried through: they keep nothing, and take nothing away.
 #include "cache/archive.h"
 #include "cache/disk_store.h"
+#include "cache/intake.h"
 #include "fault/cache/mount.h"
 #include "unit/cache/sample.h"
 
@@ -113,6 +114,19 @@ TEST_F(Import, AFileSizeLimit) {
     });
     if (result == kNotPossible) GTEST_SKIP() << "no file size limit can be set here";
     EXPECT_EQ(result, kRight);
+}
+
+TEST_F(Import, OneAtATime) {
+    std::error_code error;
+    const auto root = Root::make(scratch / "to", false, error);
+    ASSERT_TRUE(root);
+    const auto archive = check_archive(tar);
+    {
+        const Intake other(*root, std::chrono::seconds(0));
+        EXPECT_THROW(import_archive(*root, archive, std::chrono::milliseconds(50)), CacheError);
+        EXPECT_TRUE(content(scratch / "to").empty());
+    }
+    EXPECT_EQ(import_archive(*root, archive, std::chrono::milliseconds(0)).entries, std::size_t{kEntries});
 }
 
 TEST_F(Import, WhatIsInTheWayOfAnEntryGoesToQuarantine) {
