@@ -78,6 +78,10 @@ private:
     void folder(const std::string& folder_name) {
         std::error_code error;
         const auto opened = root_.folder(folder_name, error);
+        // Nothing can be kept in what is no folder, until it is out of the way.
+        if (is(error, ENOTDIR) || is(error, ELOOP))
+            return add_bad(CacheFindingKind::unreadable, folder_name, error.message(),
+                           [&] { return set_aside(root_, root_.directory(), folder_name); });
         if (error) return add(kind_of(error), folder_name, error.message());
         error = for_each_name(opened, [&](const std::string& name) {
             const std::string path = folder_name + "/" + name, key = layout::key_of(name);

@@ -34,9 +34,7 @@ protected:
         }
         ASSERT_NE(first.substr(0, 2), second.substr(0, 2));
     }
-    void TearDown() override {
-        EXPECT_EQ(::seteuid(user_), 0);
-    }
+    void TearDown() override { EXPECT_EQ(::seteuid(user_), 0); }
     [[nodiscard]] std::string folder() const { return directory + "/" + first.substr(0, 2); }
 
     // Permissions do not bind root.
@@ -50,8 +48,8 @@ protected:
     void expect_told(const std::string& why) {
         std::vector<CacheSkipped> skipped;
         EXPECT_EQ(cache.list(&skipped).size(), 1u);
-        for (const auto& told : {skipped, cache.stat().skipped, cache.trim(1, true).skipped,
-                                 cache.prune({"sm_90a"}, 0, true).skipped}) {
+        for (const auto& told :
+             {skipped, cache.stat().skipped, cache.trim(1, true).skipped, cache.prune({"sm_90a"}, 0, true).skipped}) {
             ASSERT_EQ(told.size(), 1u);
             EXPECT_EQ(told[0].path, first.substr(0, 2));
             EXPECT_NE(told[0].why.find(why), std::string::npos) << told[0].why;
@@ -101,6 +99,12 @@ TEST_F(Folders, AFileInTheirPlace) {
     fs::remove_all(folder());
     std::ofstream(folder()) << "x";
     expect_told(std::strerror(ENOTDIR));
+    const auto report = cache.verify(true);
+    ASSERT_EQ(report.findings.size(), 1u);
+    EXPECT_TRUE(report.findings[0].mended) << "moved out of the way";
+    const Entry entry = sample::entry("a");
+    EXPECT_TRUE(DiskStore(directory).put(first, entry));
+    EXPECT_TRUE(cache.verify().findings.empty());
 }
 
 TEST_F(Folders, ALinkOutOfTheCache) {
