@@ -205,6 +205,11 @@ TEST_F(CacheTool, DirectoriesThatCannotBeUsed) {
         expect_failure(command + " --cache ''", 2, "--cache");
     }
     expect_failure("import x.tar --cache " + file, 2, "no directory");
+    const std::string tar = (directory_ / "cache.tar").string();
+    EXPECT_EQ(convt("cache export " + tar).code, 0);
+    expect_failure("import " + tar + " --cache " + file + "/below", 2, "Not a directory");
+    expect_failure("import " + tar + " --cache /proc/convt", 2, "/proc/convt");
+    expect_failure("ls --cache " + std::string(300, 'a'), 2, "too long");
     EXPECT_FALSE(fs::exists(missing));
     // There, and not to be trusted: looked at, but no code comes from it.
     fs::permissions(cache_path(), fs::perms::all);

@@ -1,5 +1,6 @@
 #include "convt_jit/convt_jit.h"
 #include "program.h"
+#include "subject/arch.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <regex>
 #include <set>
 #include <thread>
 
@@ -131,6 +133,11 @@ TEST_F(Warmup, OneThatFailsDoesNotStopTheOthers) {
     ASSERT_EQ(told.at("failures").size(), 2U);
     EXPECT_EQ(told["failures"][0].at("arch"), "sm_20");
     EXPECT_NE(told["failures"][0].at("why"), "");
+    const std::string why = answer("'c2 o2 k3' --arch sm_998", 1).at("failures").at(0).at("why");
+    EXPECT_THAT(why, HasSubstr("it knows sm_")) << "later archs than those of today are the compiler's business";
+    const std::regex name("sm_[0-9]+");
+    for (std::sregex_iterator at(why.begin(), why.end(), name), end; at != end; ++at)
+        EXPECT_TRUE(is_known_arch(at->str())) << at->str() << ": what this compiler knows is to be accepted";
     const Outcome text = convt("warmup 'c2 o3 k3' 'c2 o4 k3' --arch sm_90", "CONVT_JIT_NVRTC=/nowhere");
     EXPECT_EQ(text.code, 1);
     EXPECT_THAT(text.out, HasSubstr("FAILED   c2 o4 k3 f32 for sm_90"));
@@ -150,6 +157,20 @@ TEST_F(Warmup, ACacheThatTurnsOutToKeepNothingIsAFailure) {
     EXPECT_EQ(told.at("failed"), 1);
     EXPECT_EQ(told.at("left"), 4) << "compiling the others would be in vain";
     EXPECT_THAT(told.at("failures")[0].at("why").get<std::string>(), HasSubstr("kernels are not kept"));
+}
+
+TEST_F(Warmup, OnePlaceThatIsTakenDoesNotStopTheOthers) {
+    const std::string question = "'c2 o2 k3' 'c2 o3 k3' 'c2 o4 k3' --jobs 1 --arch sm_90";
+    EXPECT_EQ(answer(question, 0).at("compiled"), 3);
+    const std::string folder = entries().begin()->substr(0, 2);
+    fs::remove_all(cache_path() / folder);
+    for (const std::string& key : entries()) fs::remove_all(cache_path() / key.substr(0, 2));
+    write_text(cache_path() / folder, "x");
+    const json told = answer(question, 1);
+    EXPECT_EQ(told.at("failed"), 1);
+    EXPECT_EQ(told.at("compiled"), 2);
+    EXPECT_EQ(told.at("left"), 0);
+    EXPECT_THAT(told.at("failures")[0].at("why").get<std::string>(), HasSubstr("Not a directory"));
 }
 
 TEST_F(Warmup, AnUnusableDirectoryIsSeenBeforeTheFirstKernel) {
@@ -347,10 +368,13 @@ TEST_F(Warmup, BadUsageChangesNothing) {
     write_text(directory_ / "file", "text");
     expect_usage("'c2 o2 k3' --arch sm_90 --cache " + (directory_ / "file").string(), "no directory");
     expect_usage("'c2 o2 k3' --arch sm_90 --cache " + (directory_ / "file" / "below").string(), "keeps nothing");
-    expect_usage("'c2 o2 k3' --arch sm_90 --cache /proc/convt", "--cache: /proc/convt keeps nothing");
+    expect_usage("'c2 o2 k3' --arch sm_90 --cache /proc/convt", "/proc/convt: it keeps nothing");
     fs::create_directory(directory_ / "open");
     fs::permissions(directory_ / "open", fs::perms::all);
-    expect_usage("'c2 o2 k3' --arch sm_90 --cache " + (directory_ / "open").string(), "anybody can write to it");
+    const Outcome open = convt("warmup 'c2 o2 k3' --arch sm_90 --cache " + (directory_ / "open").string());
+    EXPECT_EQ(open.code, 1) << "it is there";
+    EXPECT_THAT(open.err, HasSubstr("anybody can write to it"));
+    EXPECT_TRUE(fs::is_empty(directory_ / "open"));
 }
 
 }  // namespace

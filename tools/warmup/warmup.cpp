@@ -58,12 +58,11 @@ void expect_cache_to_keep(const Options& options, const Cache& cache, const std:
     const std::vector<JobResult> there = check(jobs);
     if (std::all_of(there.begin(), there.end(), [](const JobResult& result) { return result.state == State::found; }))
         return;
-    if (options.place.directory)
-        throw UsageError(fmt::format("--cache: {} keeps nothing: {}", cache.directory(), trouble));
-    throw CacheError(cache.directory(),
-                     fmt::format("it keeps nothing: {} (--cache or CONVT_JIT_CACHE_DIR names another "
-                                 "directory)",
-                                 trouble));
+    const CacheError error(
+        cache.directory(),
+        fmt::format("it keeps nothing: {} (--cache or CONVT_JIT_CACHE_DIR names another directory)", trouble));
+    if (options.place.mistyped(cache)) throw UsageError(error.what());
+    throw error;
 }
 
 int run(const Options& options) {

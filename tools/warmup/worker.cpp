@@ -89,22 +89,24 @@ private:
     json compile(const Layer& layer, const std::string& arch) {
         const KernelInfo info = engine_.compile(layer, arch, options_);
         json reply = {{"state", info.origin == Origin::compiler ? "compiled" : "found"}, {"key", info.key}};
-        if (info.origin != Origin::compiler || kept(info.key, layer, arch)) return reply;
+        if (info.origin != Origin::compiler) return reply;
+        const CacheExplanation there = looked_up(layer, arch);
+        if (there.hit && there.hit->key == info.key) return reply;
         const std::string why = warnings_.last();
         reply["state"] = "failed";
         reply["why"] =
             fmt::format("compiled, but {} did not keep it{}{}", Cache().directory(), why.empty() ? "" : ": ", why);
-        reply["in_vain"] = true;
+        // What is wrong with the place of this one alone does not concern the others.
+        reply["in_vain"] = there.unused.empty();
         return reply;
     }
 
     // An engine does not fail over its cache, so what was compiled may be nowhere.
-    [[nodiscard]] bool kept(const std::string& key, const Layer& layer, const std::string& arch) const {
+    [[nodiscard]] CacheExplanation looked_up(const Layer& layer, const std::string& arch) const {
         try {
-            const auto hit = Cache().explain(Engine::wanted(layer, arch, options_)).hit;
-            return hit && hit->key == key;
+            return Cache().explain(Engine::wanted(layer, arch, options_));
         } catch (const CacheError&) {
-            return false;
+            return {};
         }
     }
 
