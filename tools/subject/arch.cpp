@@ -13,7 +13,7 @@ namespace convt_jit::tools {
 namespace {
 
 // All that an NVRTC has compiled for, up to that of CUDA 13.
-constexpr std::array kKnown = {20, 21, 30, 32, 35, 37, 50, 52, 53,  60,  61,  62,  70,  72,
+constexpr std::array kKnown = {20, 21, 30, 32, 35, 37, 50, 52,  53,  60,  61,  62,  70, 72,
                                75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
 constexpr int kFirstSpecific = 90, kFirstFamily = 100;  // that have a suffix a, and f
 
