@@ -52,6 +52,12 @@ struct CacheEntry {
     bool in_use = false;      ///< by a live process
 };
 
+/// A folder of the cache that cannot be read: its entries are missing from an answer.
+struct CacheSkipped {
+    std::string path;  ///< within the directory
+    std::string why;
+};
+
 struct CacheStat {
     std::size_t entries = 0, in_use = 0;
     std::uint64_t bytes = 0;
@@ -67,6 +73,7 @@ struct CacheStat {
     std::size_t orphans = 0;    ///< temporary files of processes that died
     std::size_t processes = 0;  ///< live ones that use the cache
     double oldest_use = 0, newest_use = 0;
+    std::vector<CacheSkipped> skipped;
 };
 
 enum class CacheFindingKind {
@@ -83,7 +90,8 @@ struct CacheFinding {
     CacheFindingKind kind = CacheFindingKind::damaged;
     std::string path;  ///< within the directory
     std::string why;
-    bool mended = false;  ///< moved to quarantine: it will be made anew
+    bool mended = false;       ///< moved to quarantine: it will be made anew
+    std::string failure = {};  ///< why it was to be mended and could not
 };
 
 struct CacheVerification {
@@ -109,6 +117,7 @@ struct CacheTrim {
     std::size_t evicted = 0, orphans = 0;
     std::uint64_t bytes_before = 0, bytes_after = 0;
     bool busy = false;  ///< another process trims: nothing was done
+    std::vector<CacheSkipped> skipped;
 };
 
 struct CacheTransfer {
@@ -127,11 +136,19 @@ struct CacheDifference {
     std::string field, wanted, nearest;
 };
 
+/// An entry that is there and that a lookup does not use all the same.
+struct CacheUnused {
+    std::string path;    ///< within the directory
+    std::string reason;  ///< "damaged", "unreadable", "untrusted" or "other producer"
+    std::string why;
+};
+
 struct CacheExplanation {
     std::string key;                         ///< empty where the producer is not known
     std::optional<CacheEntry> hit;           ///< what a lookup would use
     std::optional<CacheEntry> nearest;       ///< on a miss: the entry with the fewest differences
     std::vector<CacheDifference> differing;  ///< fields of the key, and what tells why the source differs
+    std::vector<CacheUnused> unused;         ///< what would have been a hit
 };
 
 /// The directories that an engine asks, in its order: the user's, then those of $CONVT_JIT_CACHE_PATH.
@@ -145,8 +162,11 @@ public:
     [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
     [[nodiscard]] bool exists() const noexcept;
 
-    /// All entries, most recently used first.
-    [[nodiscard]] std::vector<CacheEntry> list() const;
+    /// Why an engine could keep nothing here; empty where it can. Makes the directory where there is none.
+    [[nodiscard]] std::string trouble() const;
+
+    /// All entries, most recently used first. Folders that cannot be read are told in `skipped`, else warned about.
+    [[nodiscard]] std::vector<CacheEntry> list(std::vector<CacheSkipped>* skipped = nullptr) const;
     /// The entry of a key, or of the only key that begins so.
     [[nodiscard]] CacheEntry show(const std::string& key) const;
     /// Its machine code, checked: an ELF image for cuobjdump or nvdisasm.
@@ -161,9 +181,11 @@ public:
     /// Removes what is of one of those archs (all where empty) and was not used for so many seconds.
     CacheTrim prune(const std::vector<std::string>& archs, double older_than_seconds, bool dry_run = false) const;
 
-    /// Writes a plain tar: a manifest with digests, then the entries (of those archs; all where empty).
+    /// Writes a plain tar: the entries (of those archs; all where empty), then a manifest with digests. Throws, and
+    /// writes nothing, where a folder of the cache cannot be read.
     CacheTransfer export_to(const std::string& file, const std::vector<std::string>& archs = {}) const;
-    /// Checks the whole file against its manifest first, and keeps nothing where anything is wrong.
+    /// Checks the whole file against its manifest first, and keeps all of its entries or, where anything is wrong,
+    /// none.
     CacheTransfer import_from(const std::string& file) const;
 
     /// Whether a lookup would hit in this directory, and in what the nearest entry differs if not.

@@ -1,6 +1,7 @@
 #include "cache/archive.h"
 
 #include "cache/entry_file.h"
+#include "cache/intake.h"
 #include "cache/inventory.h"
 #include "cache/layout.h"
 #include "cache/producers.h"
@@ -32,13 +33,18 @@ struct Listing {
     std::string digest;
     friend bool operator==(const Listing&, const Listing&) = default;
 };
-using Manifest = std::map<std::string, Listing>;  // by key
+struct Manifest {
+    std::map<std::string, Listing> entries;  // by key
+    std::set<std::string> producers;         // of the entries
+};
 
 std::string to_text(const Manifest& manifest) {
     json entries = json::array();
-    for (const auto& [key, listing] : manifest)
+    for (const auto& [key, listing] : manifest.entries)
         entries.push_back({{"key", key}, {"bytes", listing.bytes}, {"digest", listing.digest}});
-    return json{{"format", kArchiveFormat}, {"entries", std::move(entries)}}.dump(1) + "\n";
+    const json all{
+        {"format", kArchiveFormat}, {"entries", std::move(entries)}, {"producers", json(manifest.producers)}};
+    return all.dump(1) + "\n";
 }
 
 Manifest parse_manifest(const std::string& text, const std::string& file) {
@@ -49,11 +55,15 @@ Manifest parse_manifest(const std::string& text, const std::string& file) {
             throw CacheError(file, fmt::format("its format is {}, this library reads {}", parsed.at("format").dump(),
                                                kArchiveFormat));
         for (const auto& item : parsed.at("entries"))
-            if (!manifest
+            if (!manifest.entries
                      .emplace(item.at("key").get<std::string>(),
                               Listing{item.at("bytes").get<std::size_t>(), item.at("digest").get<std::string>()})
                      .second)
                 throw CacheError(file, "its manifest names an entry twice");
+        if (!parsed.contains("producers")) throw CacheError(file, "its manifest does not name the producers");
+        for (const auto& item : parsed.at("producers"))
+            if (!manifest.producers.insert(item.get<std::string>()).second)
+                throw CacheError(file, "its manifest names a producer twice");
     } catch (const json::exception& error) {
         throw CacheError(file, std::string("its manifest cannot be read: ") + error.what());
     }
@@ -73,17 +83,39 @@ std::string producer_member(const std::string& producer) {
     return std::string(layout::kProducers) + "/" + producer_file_name(producer);
 }
 
-// An empty file that names a producer. It carries nothing that the entries do not say.
-bool is_producer(const TarMember& member) {
+// A longer name does not fit; an import writes it from the entry.
+bool has_member(const std::string& producer) {
+    return !producer.empty() && producer_member(producer).size() <= kMaxTarName;
+}
+
+// The producer that an empty file names.
+std::optional<std::string> producer_of(const TarMember& member) {
     const std::string folder = std::string(layout::kProducers) + "/";
-    return member.bytes.empty() && member.name.starts_with(folder) &&
-           producer_of_file_name(std::string_view(member.name).substr(folder.size()));
+    if (!member.bytes.empty() || !member.name.starts_with(folder)) return std::nullopt;
+    return producer_of_file_name(std::string_view(member.name).substr(folder.size()));
+}
+
+// What was read must be what the manifest says, and the producers those of the entries: a cache without their names
+// does not find its entries.
+void compare(const Manifest& seen, const Manifest& manifest, const std::set<std::string>& members,
+             const std::string& file) {
+    if (manifest.entries != seen.entries) throw CacheError(file, "its entries are not those of its manifest");
+    if (manifest.producers != seen.producers)
+        throw CacheError(file, "the producers of its entries are not those of its manifest");
+    for (const auto& producer : seen.producers)
+        if (has_member(producer) && !members.contains(producer))
+            throw CacheError(file, fmt::format("it lacks {}", producer_member(producer)));
+    for (const auto& producer : members)
+        if (!seen.producers.contains(producer))
+            throw CacheError(
+                file, fmt::format("its member {} names who made none of its entries", producer_member(producer)));
 }
 
 // Calls `use` for each entry, all of them sound; returns the manifest.
 Manifest read_archive(const FileDescriptor& opened, const std::string& file,
                       const std::function<void(const std::string& key, const Entry&, const std::string& bytes)>& use) {
     Manifest seen;
+    std::set<std::string> members;  // that name a producer
     std::optional<Manifest> manifest;
     TarReader reader(opened);
     std::string why;
@@ -93,19 +125,24 @@ Manifest read_archive(const FileDescriptor& opened, const std::string& file,
             manifest = parse_manifest(member->bytes, file);
             continue;
         }
-        if (is_producer(*member)) continue;
+        if (auto producer = producer_of(*member)) {
+            if (!members.insert(*std::move(producer)).second)
+                throw CacheError(file, fmt::format("it holds {} twice", member->name));
+            continue;
+        }
         const std::string key = key_of_member(member->name);
         if (key.empty()) throw CacheError(file, fmt::format("its member {} is no entry of a cache", member->name));
         const auto entry = decode(member->bytes, &why);
         if (!entry) throw CacheError(file, fmt::format("its entry {} is damaged: {}", key, why));
         if (digest(entry->key) != key) throw CacheError(file, fmt::format("its entry {} belongs to another key", key));
-        if (!seen.emplace(key, Listing{member->bytes.size(), digest(member->bytes)}).second)
+        if (!seen.entries.emplace(key, Listing{member->bytes.size(), digest(member->bytes)}).second)
             throw CacheError(file, fmt::format("it holds the entry {} twice", key));
+        seen.producers.insert(entry->key.producer);
         use(key, *entry, member->bytes);
     }
     if (!why.empty()) throw CacheError(file, why);
     if (!manifest) throw CacheError(file, "it has no manifest");
-    if (*manifest != seen) throw CacheError(file, "its entries are not those of its manifest");
+    compare(seen, *manifest, members, file);
     return seen;
 }
 
@@ -132,8 +169,12 @@ CacheTransfer export_archive(const Root& root, const std::string& file, const st
 
     CacheTransfer transfer;
     Manifest manifest;
-    std::set<std::string> producers;
-    auto items = list_items(root);
+    std::vector<LeftOut> left_out;
+    auto items = list_items(root, &left_out);
+    if (!left_out.empty())
+        throw CacheError(
+            root.path() + "/" + left_out.front().folder,
+            fmt::format("{}; nothing was exported, as its entries would be missing", left_out.front().error.message()));
     std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.key < b.key; });
     for (const auto& item : items) {
         const Read read = read_entry(root, item.key);
@@ -144,13 +185,13 @@ CacheTransfer export_archive(const Root& root, const std::string& file, const st
             continue;
         }
         if (error = archive.write(tar_member(member_name(item.key), read.bytes)); error) refuse(file, error);
-        manifest.emplace(item.key, Listing{read.bytes.size(), digest(read.bytes)});
-        producers.insert(read.entry->key.producer);
+        manifest.entries.emplace(item.key, Listing{read.bytes.size(), digest(read.bytes)});
+        manifest.producers.insert(read.entry->key.producer);
         ++transfer.entries;
         transfer.bytes += read.bytes.size();
     }
-    for (const auto& producer : producers) {
-        if (producer_member(producer).size() > kMaxTarName) continue;  // an import needs it not
+    for (const auto& producer : manifest.producers) {
+        if (!has_member(producer)) continue;
         if (error = archive.write(tar_member(producer_member(producer), "")); error) refuse(file, error);
     }
     if (error = archive.write(tar_member(layout::kManifest, to_text(manifest)) + tar_end()); error) refuse(file, error);
@@ -165,25 +206,27 @@ CheckedArchive check_archive(const std::string& file) {
     if (!error) error = status_of(opened, status);
     if (error) refuse(file, error);
     if (!S_ISREG(status.st_mode)) throw CacheError(file, "it is no regular file");
-    read_archive(opened, file, [](const std::string&, const Entry&, const std::string&) {});
-    return {std::move(opened), file};
+    CheckedArchive archive{std::move(opened), file, {}};
+    const Manifest manifest =
+        read_archive(archive.opened, file, [](const std::string&, const Entry&, const std::string&) {});
+    for (const auto& [key, listing] : manifest.entries) archive.keys.push_back(key);
+    return archive;
 }
 
-CacheTransfer import_archive(const Root& root, const CheckedArchive& archive) {
+CacheTransfer import_archive(const Root& root, const CheckedArchive& archive, std::chrono::milliseconds wait) {
     CacheTransfer transfer;
+    expect_room(root, archive.keys);
+    Intake intake(root, wait);
     read_archive(archive.opened, archive.file,
                  [&](const std::string& key, const Entry& entry, const std::string& bytes) {
-                     if (read_entry(root, key).entry) {
+                     if (!intake.take(key, entry, bytes)) {
                          ++transfer.skipped;
                          return;
                      }
-                     std::error_code failure;
-                     const auto folder = root.make_folder(layout::fan_out(key), failure);
-                     if (!failure) failure = write_entry(root, folder, key, entry.key.producer, bytes);
-                     if (failure) refuse(key, failure);
                      ++transfer.entries;
                      transfer.bytes += bytes.size();
                  });
+    intake.commit();
     set_usage(root, total_bytes(list_items(root)));
     return transfer;
 }

@@ -9,14 +9,17 @@
 #include "cache/layout.h"
 #include "cache/producers.h"
 #include "cache/settings.h"
+#include "cache/temporary.h"
 #include "cache/trim.h"
 #include "cache/trust.h"
 #include "cache/verify.h"
+#include "log/log.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <utility>
 
@@ -46,10 +49,12 @@ Root open_trusted(const std::string& directory, bool make) {
     return *std::move(root);
 }
 
+std::string path_of(const std::string& key) { return layout::fan_out(key) + "/" + layout::entry_name(key); }
+
 CacheEntry describe(const std::string& directory, const Root& root, const Item& item, bool in_use) {
     CacheEntry entry;
     entry.key = item.key;
-    entry.path = directory + "/" + layout::fan_out(item.key) + "/" + layout::entry_name(item.key);
+    entry.path = directory + "/" + path_of(item.key);
     entry.bytes = item.bytes;
     entry.last_used = seconds(item.used);
     entry.in_use = in_use;
@@ -73,11 +78,19 @@ CacheEntry describe(const std::string& directory, const Root& root, const Item& 
     return entry;
 }
 
-std::vector<CacheEntry> list_all(const std::string& directory, const Root& root) {
+std::vector<CacheSkipped> to_public(const std::vector<LeftOut>& left_out) {
+    std::vector<CacheSkipped> skipped;
+    for (const auto& [folder, error] : left_out) skipped.push_back({folder, error.message()});
+    return skipped;
+}
+
+std::vector<CacheEntry> list_all(const std::string& directory, const Root& root, std::vector<CacheSkipped>& skipped) {
     const auto held = held_keys(root);
     std::vector<CacheEntry> entries;
-    for (const auto& item : list_items(root))
-        entries.push_back(describe(directory, root, item, held.contains(item.key)));
+    std::vector<LeftOut> left_out;
+    const auto items = list_items(root, &left_out);
+    skipped = to_public(left_out);
+    for (const auto& item : items) entries.push_back(describe(directory, root, item, held.contains(item.key)));
     std::sort(entries.begin(), entries.end(), [](const CacheEntry& a, const CacheEntry& b) {
         return std::pair(-a.last_used, a.key) < std::pair(-b.last_used, b.key);
     });
@@ -87,9 +100,14 @@ std::vector<CacheEntry> list_all(const std::string& directory, const Root& root)
 // The item whose key is, or alone begins with, `key`.
 Item select(const Root& root, const std::string& key) {
     std::vector<Item> matching;
-    for (auto& item : list_items(root))
+    std::vector<LeftOut> left_out;
+    for (auto& item : list_items(root, &left_out))
         if (!key.empty() && item.key.starts_with(key)) matching.push_back(std::move(item));
-    if (matching.empty()) throw CacheError(key, "no entry has that key");
+    if (matching.empty())
+        throw CacheError(key, left_out.empty()
+                                  ? std::string("no entry has that key")
+                                  : fmt::format("no entry that can be read has that key ({}: {})",
+                                                left_out.front().folder, left_out.front().error.message()));
     if (matching.size() > 1) throw CacheError(key, fmt::format("{} entries have keys that begin so", matching.size()));
     return std::move(matching.front());
 }
@@ -102,6 +120,16 @@ std::size_t count_names(const Root& root, const char* folder) {
     return count;
 }
 
+const char* reason_of(const std::error_code& error) { return is_distrust(error) ? "untrusted" : "unreadable"; }
+
+// Nothing where nothing is there.
+std::optional<CacheUnused> unused_entry(const std::string& key, const Read& read) {
+    if (!read.damage.empty()) return CacheUnused{path_of(key), "damaged", read.damage};
+    if (!read.error || is(read.error, ENOENT)) return std::nullopt;
+    // It may be the folder that refuses: then nobody knows what is in it.
+    return CacheUnused{read.folder ? path_of(key) : layout::fan_out(key), reason_of(read.error), read.error.message()};
+}
+
 CacheTrim to_public(TrimReport report) {
     CacheTrim result;
     result.evicted = report.evicted;
@@ -109,6 +137,7 @@ CacheTrim to_public(TrimReport report) {
     result.bytes_before = report.bytes_before;
     result.bytes_after = report.bytes_after;
     result.busy = report.busy;
+    result.skipped = to_public(report.left_out);
     for (auto& [candidate, verdict, gone, failure] : report.judged)
         result.verdicts.push_back({std::move(candidate.key), std::move(candidate.arch), std::string(to_string(verdict)),
                                    gone, candidate.bytes, seconds(candidate.used), std::move(failure)});
@@ -131,7 +160,26 @@ bool Cache::exists() const noexcept {
     return ::stat(directory_.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-std::vector<CacheEntry> Cache::list() const { return list_all(directory_, open_any(directory_)); }
+std::string Cache::trouble() const {
+    std::error_code error;
+    const auto root = Root::make(directory_, is_declared_trusted(directory_, cache_settings().trusted), error);
+    if (!root) return error.message();
+    // As an entry is written, but for its name: a file system says only then that it is full or read-only.
+    Publication probe(root->directory(), "probe");
+    error = probe.begin(0600);
+    if (!error) error = probe.write(std::string(4096, '\0'));
+    return error ? error.message() : std::string();
+}
+
+std::vector<CacheEntry> Cache::list(std::vector<CacheSkipped>* skipped) const {
+    std::vector<CacheSkipped> all;
+    auto entries = list_all(directory_, open_any(directory_), all);
+    if (skipped == nullptr)
+        for (const auto& [path, why] : all) log::warning("{}/{}: its entries are left out: {}", directory_, path, why);
+    else
+        *skipped = std::move(all);
+    return entries;
+}
 
 CacheEntry Cache::show(const std::string& key) const {
     const Root root = open_any(directory_);
@@ -152,7 +200,7 @@ CacheStat Cache::stat() const {
     const Root root = open_any(directory_);
     CacheStat stat;
     std::map<std::string, CacheStat::PerArch> archs;
-    for (const auto& entry : list_all(directory_, root)) {
+    for (const auto& entry : list_all(directory_, root, stat.skipped)) {
         ++stat.entries;
         stat.in_use += entry.in_use ? 1 : 0;
         stat.bytes += entry.bytes;
@@ -179,7 +227,7 @@ CacheVerification Cache::verify(bool repair) const {
     auto result = convt_jit::verify(root, repair);
     if (distrusted)
         result.findings.insert(result.findings.begin(),
-                               {CacheFindingKind::untrusted, ".", distrusted.message(), false});
+                               {CacheFindingKind::untrusted, ".", distrusted.message(), false, {}});
     return result;
 }
 
@@ -209,7 +257,7 @@ CacheTransfer Cache::export_to(const std::string& file, const std::vector<std::s
 CacheTransfer Cache::import_from(const std::string& file) const {
     // Checked before the directory is made: a bad file leaves nothing behind.
     const CheckedArchive archive = check_archive(file);
-    return import_archive(open_trusted(directory_, true), archive);
+    return import_archive(open_trusted(directory_, true), archive, cache_settings().wait);
 }
 
 CacheExplanation Cache::explain(const CacheWanted& wanted) const {
@@ -218,18 +266,35 @@ CacheExplanation Cache::explain(const CacheWanted& wanted) const {
     KeyFields fields{wanted.fields.source, wanted.fields.options, wanted.fields.arch, wanted.fields.producer,
                      wanted.fields.format};
     if (!fields.producer.empty()) explanation.key = digest(fields);
-    for (const auto& producer :
-         acceptable_producers(cache_settings().producer, wanted.fields.producer, known_producers(root))) {
+    std::error_code failure;
+    const auto known = known_producers(root, &failure);
+    if (failure) explanation.unused.push_back({layout::kProducers, reason_of(failure), failure.message()});
+    const auto acceptable = acceptable_producers(cache_settings().producer, wanted.fields.producer, known);
+    for (const auto& producer : acceptable) {
         fields.producer = producer;
         const std::string key = digest(fields);
         const Read read = read_entry(root, key);
         struct stat status {};
-        if (!read.entry || status_of(read.file, status)) continue;
+        if (!read.entry || status_of(read.file, status)) {
+            if (auto unused = unused_entry(key, read)) explanation.unused.push_back(*std::move(unused));
+            continue;
+        }
         explanation.hit =
             describe(directory_, root, {key, read.bytes.size(), stamp_of(status)}, held_keys(root).contains(key));
         return explanation;
     }
-    auto entries = list_all(directory_, root);
+    for (const auto& producer : known) {
+        if (std::find(acceptable.begin(), acceptable.end(), producer) != acceptable.end()) continue;
+        fields.producer = producer;
+        const std::string key = digest(fields);
+        if (read_entry(root, key).entry)
+            explanation.unused.push_back(
+                {path_of(key), "other producer",
+                 fmt::format("{} made it, and {} is wanted (CONVT_JIT_CACHE_PRODUCER accepts others)", producer,
+                             wanted.fields.producer)});
+    }
+    std::vector<CacheSkipped> skipped;
+    auto entries = list_all(directory_, root, skipped);
     const std::size_t index = nearest(wanted, entries);
     if (index == entries.size()) return explanation;
     explanation.nearest = std::move(entries[index]);

@@ -75,10 +75,14 @@ std::shared_ptr<const Entry> DiskStore::try_find(const std::string& key, std::er
 
 void DiskStore::set_damaged_aside(const Root& root, const std::string& key, const Read& read) {
     const std::string name = layout::entry_name(key);
-    const bool aside =
-        writes() && (read.file ? set_aside(root, read.folder, name, read.file) : set_aside(root, read.folder, name));
-    warn("damage", layout::fan_out(key) + "/" + name + " is damaged: " + read.damage +
-                       (aside ? "; it was moved to quarantine and will be made anew" : ""));
+    Aside aside;
+    if (writes())
+        aside = read.file ? set_aside(root, read.folder, name, read.file) : set_aside(root, read.folder, name);
+    std::string then;
+    if (aside.moved) then = "; it was moved to quarantine and will be made anew";
+    if (aside.error) then = "; it could not be moved to quarantine: " + aside.error.message();
+    // Once for each: they are what a failing disk looks like.
+    warn("damage " + key, layout::fan_out(key) + "/" + name + " is damaged: " + read.damage + then);
 }
 
 void DiskStore::mark_used(const Root& root, const std::string& key, const FileDescriptor& file) {
@@ -118,6 +122,7 @@ std::error_code DiskStore::try_put(const std::string& key, const Entry& entry, c
     const auto folder = root->make_folder(folder_name, error);
     if (error) return error;
     if (!swept_[std::stoul(folder_name, nullptr, 16)].exchange(true)) sweep_orphans(folder);
+    if (!swept_root_.exchange(true)) sweep_orphans(root->directory());
 
     struct stat old {};
     const bool replaces = ::fstatat(folder.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;

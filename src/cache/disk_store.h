@@ -47,13 +47,14 @@ private:
     void set_damaged_aside(const Root& root, const std::string& key, const Read& read);
     void mark_used(const Root& root, const std::string& key, const FileDescriptor& file);
     void account(const Root& root, std::int64_t more_bytes);
-    // One warning per cause: a full disk or damaged files would otherwise fill the log at every call.
+    // One warning per cause: a full disk or a damaged file would otherwise fill the log at every call.
     void warn(const std::string& cause, const std::string& line);
     [[nodiscard]] bool writes() const noexcept { return options_.access == Access::read_write; }
 
     const DiskOptions options_;
     Holder holder_;
     std::array<std::atomic<bool>, 256> swept_{};  // fan-out folders whose orphans this process has removed
+    std::atomic<bool> swept_root_{false};
     std::mutex trimming_;
     std::chrono::steady_clock::time_point next_trim_;
     std::mutex warning_;

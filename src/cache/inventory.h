@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace convt_jit {
@@ -17,15 +18,22 @@ struct Item {
     Stamp used = 0;
 };
 
-// All entries, in no order.
-[[nodiscard]] std::vector<Item> list_items(const Root& root);
+// A folder that holds entries and could not be read, or not wholly.
+struct LeftOut {
+    std::string folder;
+    std::error_code error;
+};
+
+// All entries, in no order. What is not among them for want of a folder is told in `left_out`.
+[[nodiscard]] std::vector<Item> list_items(const Root& root, std::vector<LeftOut>* left_out = nullptr);
 [[nodiscard]] std::uint64_t total_bytes(const std::vector<Item>& items) noexcept;
 
-// Every fan-out folder that can be opened.
+// Every fan-out folder that can be opened; `use` returns what went wrong in it.
 void for_each_folder(const Root& root,
-                     const std::function<void(const std::string& name, const FileDescriptor& folder)>& use);
+                     const std::function<std::error_code(const std::string& name, const FileDescriptor& folder)>& use,
+                     std::vector<LeftOut>* left_out = nullptr);
 
-// Orphaned temporary files, in all folders. Returns how many.
-std::size_t sweep_all(const Root& root, bool dry_run);
+// Orphaned temporary files, in all folders. Returns how many; `failure` becomes why one could not be removed.
+std::size_t sweep_all(const Root& root, bool dry_run, std::error_code* failure = nullptr);
 
 }  // namespace convt_jit

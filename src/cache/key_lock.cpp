@@ -10,7 +10,7 @@
 namespace convt_jit {
 namespace {
 
-constexpr std::int64_t kTrim = std::int64_t{1} << 62;
+constexpr std::int64_t kTrim = std::int64_t{1} << 62, kUsage = kTrim + 1, kImport = kTrim + 2;
 
 // 60 bits of the digest: a collision costs a wait, nothing else.
 std::int64_t offset_of(std::string_view key) noexcept {
@@ -45,6 +45,10 @@ KeyLock::~KeyLock() {
 LockState KeyLock::try_lock(std::string_view key) noexcept { return try_lock_at(offset_of(key)); }
 
 LockState KeyLock::try_lock_trim() noexcept { return try_lock_at(kTrim); }
+
+LockState KeyLock::try_lock_usage() noexcept { return try_lock_at(kUsage); }
+
+LockState KeyLock::try_lock_import() noexcept { return try_lock_at(kImport); }
 
 LockState KeyLock::try_lock_at(std::int64_t offset) noexcept {
     if (!file_) return LockState::useless;

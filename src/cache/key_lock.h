@@ -26,8 +26,10 @@ public:
 
     // Does not wait.
     [[nodiscard]] LockState try_lock(std::string_view key) noexcept;
-    // A lock of its own that no key shares.
+    // Locks of their own that no key shares.
     [[nodiscard]] LockState try_lock_trim() noexcept;
+    [[nodiscard]] LockState try_lock_usage() noexcept;
+    [[nodiscard]] LockState try_lock_import() noexcept;
 
 private:
     LockState try_lock_at(std::int64_t offset) noexcept;

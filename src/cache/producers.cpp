@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <charconv>
 #include <exception>
 #include <string_view>
@@ -51,14 +52,15 @@ std::optional<std::string> producer_of_file_name(std::string_view name) {
     return producer.empty() || producer_file_name(producer) != name ? std::nullopt : std::optional(producer);
 }
 
-std::vector<std::string> known_producers(const Root& root) {
+std::vector<std::string> known_producers(const Root& root, std::error_code* failure) {
     std::vector<std::string> producers;
     std::error_code error;
     const auto folder = root.folder(layout::kProducers, error);
-    if (error) return producers;
-    for_each_name(folder, [&](const std::string& name) {
-        if (auto producer = producer_of_file_name(name)) producers.push_back(*std::move(producer));
-    });
+    if (!error)
+        error = for_each_name(folder, [&](const std::string& name) {
+            if (auto producer = producer_of_file_name(name)) producers.push_back(*std::move(producer));
+        });
+    if (failure != nullptr && !is(error, ENOENT)) *failure = error;
     return producers;
 }
 

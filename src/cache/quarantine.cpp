@@ -31,12 +31,12 @@ void drop_oldest(const FileDescriptor& quarantine) {
         ::unlinkat(quarantine.get(), kept[i].second.c_str(), 0);
 }
 
-bool move_aside(const Root& root, const FileDescriptor& folder, const std::string& name, const struct stat* read) {
+Aside move_aside(const Root& root, const FileDescriptor& folder, const std::string& name, const struct stat* read) {
     std::error_code error;
     const auto quarantine = root.make_folder(layout::kQuarantine, error);
-    if (error) return false;
+    if (error) return {false, error};
     const std::string aside = name + "." + this_writer().random;
-    if (::renameat(folder.get(), name.c_str(), quarantine.get(), aside.c_str()) != 0) return false;
+    if (::renameat(folder.get(), name.c_str(), quarantine.get(), aside.c_str()) != 0) return {false, last_error()};
     struct stat moved {};
     if (read != nullptr && ::fstatat(quarantine.get(), aside.c_str(), &moved, AT_SYMLINK_NOFOLLOW) == 0 &&
         !same_file(*read, moved)) {
@@ -44,20 +44,21 @@ bool move_aside(const Root& root, const FileDescriptor& folder, const std::strin
         if (::linkat(quarantine.get(), aside.c_str(), folder.get(), name.c_str(), 0) != 0 && errno != EEXIST)
             ::renameat(quarantine.get(), aside.c_str(), folder.get(), name.c_str());  // no hard links here
         ::unlinkat(quarantine.get(), aside.c_str(), 0);
-        return false;
+        return {};
     }
     drop_oldest(quarantine);
-    return true;
+    return {true, {}};
 }
 
 }  // namespace
 
-bool set_aside(const Root& root, const FileDescriptor& folder, const std::string& name, const FileDescriptor& read) {
+Aside set_aside(const Root& root, const FileDescriptor& folder, const std::string& name, const FileDescriptor& read) {
     struct stat status {};
-    return !status_of(read, status) && move_aside(root, folder, name, &status);
+    if (const auto error = status_of(read, status)) return {false, error};
+    return move_aside(root, folder, name, &status);
 }
 
-bool set_aside(const Root& root, const FileDescriptor& folder, const std::string& name) {
+Aside set_aside(const Root& root, const FileDescriptor& folder, const std::string& name) {
     return move_aside(root, folder, name, nullptr);
 }
 

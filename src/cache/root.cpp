@@ -18,22 +18,23 @@ constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
 
 std::optional<Root> Root::open(const std::string& path, bool declared, std::error_code& error) {
     auto directory = open_at(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY, 0, error);
-    return error ? std::nullopt : checked(std::move(directory), declared, error);
+    return error ? std::nullopt : checked(path, std::move(directory), declared, error);
 }
 
 std::optional<Root> Root::make(const std::string& path, bool declared, std::error_code& error) {
     auto directory = make_directory(path, 0700, error);
-    return error ? std::nullopt : checked(std::move(directory), declared, error);
+    return error ? std::nullopt : checked(path, std::move(directory), declared, error);
 }
 
-std::optional<Root> Root::checked(FileDescriptor directory, bool declared, std::error_code& error) {
+std::optional<Root> Root::checked(const std::string& path, FileDescriptor directory, bool declared,
+                                  std::error_code& error) {
     struct stat status {};
     error = status_of(directory, status);
     if (!error) error = distrust(status, ::geteuid(), declared);
     if (error) return std::nullopt;
     // With the set-group-ID bit, which keeps the group of a shared directory; without the sticky bit, which would keep
     // the others from mending a damaged entry.
-    return Root(std::move(directory), status.st_mode & 02777, declared);
+    return Root(path, std::move(directory), status.st_mode & 02777, declared);
 }
 
 FileDescriptor Root::checked(FileDescriptor opened, std::error_code& error) const {

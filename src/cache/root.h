@@ -16,6 +16,8 @@ public:
     // Made (0700) where there is none.
     [[nodiscard]] static std::optional<Root> make(const std::string& path, bool declared, std::error_code& error);
 
+    // As it was opened, for messages.
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
     [[nodiscard]] int get() const noexcept { return directory_.get(); }
     [[nodiscard]] const FileDescriptor& directory() const noexcept { return directory_; }
     // Permissions of files in it: a private cache stays private, a shared one can be shared.
@@ -30,11 +32,13 @@ public:
     [[nodiscard]] FileDescriptor own_file(const char* name, std::error_code& error) const;
 
 private:
-    Root(FileDescriptor directory, mode_t mode, bool declared) noexcept
-        : directory_(std::move(directory)), mode_(mode), declared_(declared) {}
-    static std::optional<Root> checked(FileDescriptor directory, bool declared, std::error_code& error);
+    Root(std::string path, FileDescriptor directory, mode_t mode, bool declared) noexcept
+        : path_(std::move(path)), directory_(std::move(directory)), mode_(mode), declared_(declared) {}
+    static std::optional<Root> checked(const std::string& path, FileDescriptor directory, bool declared,
+                                       std::error_code& error);
     [[nodiscard]] FileDescriptor checked(FileDescriptor opened, std::error_code& error) const;
 
+    std::string path_;
     FileDescriptor directory_;
     mode_t mode_;
     bool declared_;

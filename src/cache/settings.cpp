@@ -4,11 +4,15 @@
 #include "cache/disk_store.h"
 #include "log/log.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <mutex>
+#include <set>
 #include <utility>
 
 namespace convt_jit {
@@ -21,15 +25,25 @@ std::string variable(const char* name) {
     return value != nullptr ? value : "";
 }
 
-// Reads a variable that is set with `parse`; warns where that finds nothing in it.
+// Whether it is new. The settings are read again and again, and one typing error is worth one warning.
+bool first_time(const std::string& warning) {
+    static std::mutex mutex;
+    static auto* const told = new std::set<std::string>;  // never destroyed: threads may read while the process ends
+    const std::scoped_lock lock(mutex);
+    return told->insert(warning).second;
+}
+
+// Reads a variable that is set with `parse`; warns, once for each value, where that finds nothing in it.
 template <class Value, class Parse>
 void read(const char* name, Value& value, const char* allowed, Parse parse) {
     const std::string text = variable(name);
     if (text.empty()) return;
-    if (const auto parsed = parse(text))
+    if (const auto parsed = parse(text)) {
         value = *parsed;
-    else
-        log::warning("{} is {}; allowed: {}", name, text, allowed);
+        return;
+    }
+    const std::string warning = fmt::format("{} is \"{}\"; allowed: {}; the default is taken", name, text, allowed);
+    if (log::enabled(LogLevel::warning) && first_time(warning)) log::warning("{}", warning);
 }
 
 std::optional<std::chrono::milliseconds> parse_seconds(std::string_view text) {

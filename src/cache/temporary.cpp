@@ -83,7 +83,7 @@ bool is_orphan(const TemporaryFacts& facts) noexcept {
     return (facts.local && !facts.running) || facts.age > kOrphanAge;
 }
 
-std::size_t sweep_orphans(const FileDescriptor& folder, bool dry_run) {
+std::size_t sweep_orphans(const FileDescriptor& folder, bool dry_run, std::error_code* failure) {
     std::size_t count = 0;
     for_each_name(folder, [&](const std::string& name) {
         const auto writer = parse_temporary_name(name);
@@ -97,7 +97,11 @@ std::size_t sweep_orphans(const FileDescriptor& folder, bool dry_run) {
         facts.running = is_running(writer->pid);
         facts.locked = ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
         facts.age = std::chrono::seconds(std::time(nullptr) - status.st_mtime);
-        if (is_orphan(facts) && (dry_run || ::unlinkat(folder.get(), name.c_str(), 0) == 0)) ++count;
+        if (!is_orphan(facts)) return;
+        if (dry_run || ::unlinkat(folder.get(), name.c_str(), 0) == 0)
+            ++count;
+        else if (failure != nullptr && errno != ENOENT)
+            *failure = last_error();
     });
     return count;
 }
@@ -123,10 +127,11 @@ std::error_code Publication::begin(mode_t mode) {
 
 std::error_code Publication::write(std::string_view bytes) { return write_whole(file_, bytes); }
 
-std::error_code Publication::commit() {
+std::error_code Publication::commit(Flush flush) {
     // Without it a crash of the machine can leave the name on an empty file (the checksum would catch that, at the
     // price of a compile). Some file systems know no fsync.
-    if (::fsync(file_.get()) != 0 && errno != EINVAL && errno != ENOSYS && errno != EROFS) return last_error();
+    if (flush == Flush::yes && ::fsync(file_.get()) != 0 && errno != EINVAL && errno != ENOSYS && errno != EROFS)
+        return last_error();
     if (const auto error = file_.close()) return error;
     if (::renameat(folder_.get(), temporary_.c_str(), folder_.get(), name_.c_str()) != 0) return last_error();
     begun_ = false;
@@ -134,14 +139,14 @@ std::error_code Publication::commit() {
 }
 
 std::error_code publish(const FileDescriptor& folder, const std::string& name, std::string_view bytes, mode_t mode,
-                        std::optional<std::int64_t> stamp) {
+                        std::optional<std::int64_t> stamp, Flush flush) {
     Publication publication(folder, name);
     if (const auto error = publication.begin(0600)) return error;
     if (const auto error = publication.write(bytes)) return error;
     // Some network file systems refuse it, and 0600 is then good enough.
     static_cast<void>(::fchmod(publication.file().get(), mode));
     if (stamp) static_cast<void>(set_stamp(publication.file(), *stamp));
-    return publication.commit();
+    return publication.commit(flush);
 }
 
 }  // namespace convt_jit

@@ -46,8 +46,11 @@ struct TemporaryFacts {
 // Nobody will ever finish it.
 [[nodiscard]] bool is_orphan(const TemporaryFacts& facts) noexcept;
 
-// Removes the orphans in a folder; returns how many there were.
-std::size_t sweep_orphans(const FileDescriptor& folder, bool dry_run = false);
+// Removes the orphans in a folder; returns how many there were. `failure` becomes why one could not be removed.
+std::size_t sweep_orphans(const FileDescriptor& folder, bool dry_run = false, std::error_code* failure = nullptr);
+
+// Whether a file is on the disk before it gets its name. Without it, a crash of the machine may leave it empty.
+enum class Flush { yes, no };
 
 // A file that gets its name only when it is whole: written under a temporary name in the same folder, flushed, closed
 // and checked, then renamed. A reader sees the old file, no file or the whole new one. Without a commit, or after any
@@ -63,7 +66,7 @@ public:
     // `mode` is subject to the umask.
     [[nodiscard]] std::error_code begin(mode_t mode);
     [[nodiscard]] std::error_code write(std::string_view bytes);
-    [[nodiscard]] std::error_code commit();
+    [[nodiscard]] std::error_code commit(Flush flush = Flush::yes);
     [[nodiscard]] const FileDescriptor& file() const noexcept { return file_; }
 
 private:
@@ -75,6 +78,7 @@ private:
 
 // All of that at once. `mode` is set whatever the umask; `stamp` is the modification time in ns since the epoch.
 [[nodiscard]] std::error_code publish(const FileDescriptor& folder, const std::string& name, std::string_view bytes,
-                                      mode_t mode, std::optional<std::int64_t> stamp = std::nullopt);
+                                      mode_t mode, std::optional<std::int64_t> stamp = std::nullopt,
+                                      Flush flush = Flush::yes);
 
 }  // namespace convt_jit

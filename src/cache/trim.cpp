@@ -2,7 +2,6 @@
 
 #include "cache/entry_file.h"
 #include "cache/holders.h"
-#include "cache/inventory.h"
 #include "cache/key_lock.h"
 #include "cache/layout.h"
 #include "cache/usage.h"
@@ -39,10 +38,10 @@ Eviction evict(const Root& root, const Candidate& victim) {
     return {false, errno == ENOENT ? std::string() : std::generic_category().message(errno)};
 }
 
-std::vector<Candidate> candidates_of(const Root& root, bool with_arch) {
+std::vector<Candidate> candidates_of(const Root& root, bool with_arch, std::vector<LeftOut>& left_out) {
     const auto held = held_keys(root);
     std::vector<Candidate> candidates;
-    for (auto& item : list_items(root)) {
+    for (auto& item : list_items(root, &left_out)) {
         Candidate candidate{std::move(item.key), {}, item.bytes, item.used, false};
         candidate.in_use = held.contains(candidate.key);
         if (with_arch)
@@ -69,7 +68,7 @@ TrimReport carry_out(const Root& root, const Policy& policy, bool with_arch, boo
         return report;
     }
     report.orphans = sweep_all(root, dry_run);
-    auto candidates = candidates_of(root, with_arch);
+    auto candidates = candidates_of(root, with_arch, report.left_out);
     const auto verdicts = policy(candidates, time_among(root, candidates));
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         const std::uint64_t bytes = candidates[i].bytes;

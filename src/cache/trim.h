@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cache/eviction.h"
+#include "cache/inventory.h"
 #include "cache/root.h"
 
 #include <cstddef>
@@ -22,8 +23,9 @@ struct TrimReport {
     std::vector<Judged> judged;
     std::uint64_t bytes_before = 0, bytes_after = 0;
     std::size_t evicted = 0;
-    std::size_t orphans = 0;  // temporary files of the dead
-    bool busy = false;        // another process trims: nothing was done
+    std::size_t orphans = 0;        // temporary files of the dead
+    bool busy = false;              // another process trims: nothing was done
+    std::vector<LeftOut> left_out;  // folders whose entries were not judged
 };
 
 // Below `max_bytes` nothing goes; above it, the least recently used go until `target_bytes` are left. A dry run says

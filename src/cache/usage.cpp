@@ -1,14 +1,14 @@
 #include "cache/usage.h"
 
+#include "cache/key_lock.h"
 #include "cache/layout.h"
+#include "cache/temporary.h"
 
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <ctime>
@@ -19,20 +19,25 @@ namespace {
 
 constexpr std::int64_t kDay = 24 * 60 * 60;
 
-std::optional<Usage> read(const FileDescriptor& file) {
+std::optional<Usage> read(const Root& root) {
+    std::error_code error;
+    const auto file = root.file(root.directory(), layout::kUsage, error);
+    if (error) return std::nullopt;
     std::array<char, 128> text{};
     const auto length = ::pread(file.get(), text.data(), text.size(), 0);
     return length > 0 ? parse_usage(std::string_view(text.data(), static_cast<std::size_t>(length))) : std::nullopt;
 }
 
-void write(const FileDescriptor& file, const Usage& usage) {
-    const std::string text = to_string(usage);
-    static_cast<void>(::pwrite(file.get(), text.data(), text.size(), 0) < 0);
+// In the place of whatever is there: nothing of an older or longer file is left, and nobody reads half of it. What a
+// crash of the machine makes of it is counted anew, so it need not be flushed.
+void write(const Root& root, const Usage& usage) {
+    static_cast<void>(
+        publish(root.directory(), layout::kUsage, to_string(usage), root.file_mode(), std::nullopt, Flush::no));
 }
 
 }  // namespace
 
-// Of fixed width: a shorter number never leaves digits of a longer one behind.
+// Of fixed width: what is longer or shorter is no estimate.
 std::string to_string(const Usage& usage) { return fmt::format("{:020} {:020}\n", usage.bytes, usage.counted_at); }
 
 std::optional<Usage> parse_usage(std::string_view text) noexcept {
@@ -51,25 +56,18 @@ bool is_fresh(const Usage& usage, std::int64_t now) noexcept {
 }
 
 std::optional<Usage> add_usage(const Root& root, std::int64_t bytes) {
-    std::error_code error;
-    const auto file = root.own_file(layout::kUsage, error);
-    if (error) return std::nullopt;
-    // Others hold it for two small calls; whoever is stopped in between shall not stop us. Closing ends it.
-    for (int patience = 20; ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK && patience > 0;
-         --patience)
+    // Others hold it for a few small calls; whoever is stopped in between shall not stop us.
+    KeyLock lock(root);
+    for (int patience = 20; lock.try_lock_usage() == LockState::busy && patience > 0; --patience)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    auto usage = read(file);
+    auto usage = read(root);
     if (!usage || !is_fresh(*usage, std::time(nullptr))) return std::nullopt;
     const auto old = static_cast<std::int64_t>(std::min<std::uint64_t>(usage->bytes, INT64_MAX / 2));
     usage->bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(old + bytes, 0));
-    write(file, *usage);
+    write(root, *usage);
     return usage;
 }
 
-void set_usage(const Root& root, std::uint64_t bytes) {
-    std::error_code error;
-    const auto file = root.own_file(layout::kUsage, error);
-    if (!error) write(file, {bytes, std::time(nullptr)});
-}
+void set_usage(const Root& root, std::uint64_t bytes) { write(root, {bytes, std::time(nullptr)}); }
 
 }  // namespace convt_jit

@@ -41,6 +41,8 @@ unsigned checksum(std::string_view block) {
     return sum;
 }
 
+std::string sum_field(std::uint64_t sum) { return fmt::format("{:06o}", sum) + '\0' + ' '; }
+
 std::optional<std::uint64_t> octal(std::string_view text) {
     while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
     while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
@@ -63,7 +65,7 @@ std::string tar_member(const std::string& name, std::string_view bytes) {
     set(block, kTime, "00000000000");
     set(block, kType, "0");
     set(block, kMagic, kUstar);
-    set(block, kSum, fmt::format("{:06o}", checksum({block.data(), block.size()})) + '\0' + ' ');
+    set(block, kSum, sum_field(checksum({block.data(), block.size()})));
     std::string text(block.data(), block.size());
     text += bytes;
     text.resize(padded(text.size()));
@@ -95,10 +97,12 @@ std::optional<TarMember> TarReader::next(std::size_t limit, std::string& why) {
     if (header.size() != kBlock) return refuse("it is cut");
     if (header == std::string(kBlock, '\0')) {
         if (read(kBlock) != header) return refuse("it is cut");
+        if (!read(1).empty()) return refuse("something follows its end");
         return std::nullopt;
     }
     const auto sum = octal(get(header, kSum));
-    if (!sum || *sum != checksum(header) || header.substr(kMagic.offset, kMagic.size) != kUstar)
+    if (!sum || header.substr(kSum.offset, kSum.size) != sum_field(*sum) || *sum != checksum(header) ||
+        header.substr(kMagic.offset, kMagic.size) != kUstar)
         return refuse("it is no plain tar file, or damaged");
     const std::string name(get(header, kName));
     if (header[kType.offset] != '0' || !get(header, kPrefix).empty())
@@ -107,6 +111,8 @@ std::optional<TarMember> TarReader::next(std::size_t limit, std::string& why) {
     if (!size || *size > limit) return refuse(fmt::format("its member {} is larger than allowed", name));
     TarMember member{name, read(padded(*size))};
     if (member.bytes.size() != padded(*size)) return refuse("it is cut");
+    if (member.bytes.find_first_not_of('\0', *size) != std::string::npos)
+        return refuse(fmt::format("what pads its member {} is not empty", name));
     member.bytes.resize(*size);
     return member;
 }

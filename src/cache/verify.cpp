@@ -31,7 +31,11 @@ public:
             else if (!is_own(name) && !parse_temporary_name(name))
                 add(CacheFindingKind::stray, name, "it is no file of the cache");
         }));
-        result_.orphans = sweep_all(root_, !repair_);
+        std::error_code failure;
+        result_.orphans = sweep_all(root_, !repair_, &failure);
+        if (failure)
+            result_.findings.push_back({CacheFindingKind::stray, ".", "a process that died left a temporary file",
+                                        false, "it could not be removed: " + failure.message()});
         if (repair_) rebuild();
         std::sort(result_.findings.begin(), result_.findings.end(),
                   [](const CacheFinding& a, const CacheFinding& b) { return a.path < b.path; });
@@ -46,8 +50,25 @@ private:
         return std::find(own.begin(), own.end(), name) != own.end();
     }
 
-    void add(CacheFindingKind kind, const std::string& path, const std::string& why, bool mended = false) {
-        result_.findings.push_back({kind, path, why, mended});
+    void add(CacheFindingKind kind, const std::string& path, const std::string& why) {
+        std::string failure;
+        if (repair_ && kind == CacheFindingKind::unreadable) failure = "what cannot be read cannot be mended";
+        if (repair_ && kind == CacheFindingKind::untrusted)
+            failure = "its owner or its permissions must be changed, which is left to people";
+        result_.findings.push_back({kind, path, why, false, std::move(failure)});
+    }
+
+    // Something that belongs in quarantine; `set_aside` takes it there.
+    template <class SetAside>
+    void add_bad(CacheFindingKind kind, const std::string& path, const std::string& why, SetAside set_aside) {
+        Aside aside;
+        if (repair_) aside = set_aside();
+        std::string failure;
+        if (aside.error)
+            failure = "it could not be moved to quarantine: " + aside.error.message();
+        else if (repair_ && !aside.moved)
+            failure = "another process put a new one there meanwhile";
+        result_.findings.push_back({kind, path, why, aside.moved, std::move(failure)});
     }
 
     static CacheFindingKind kind_of(const std::error_code& error) {
@@ -57,14 +78,18 @@ private:
     void folder(const std::string& folder_name) {
         std::error_code error;
         const auto opened = root_.folder(folder_name, error);
+        // Nothing can be kept in what is no folder, until it is out of the way.
+        if (is(error, ENOTDIR) || is(error, ELOOP))
+            return add_bad(CacheFindingKind::unreadable, folder_name, error.message(),
+                           [&] { return set_aside(root_, root_.directory(), folder_name); });
         if (error) return add(kind_of(error), folder_name, error.message());
         error = for_each_name(opened, [&](const std::string& name) {
             const std::string path = folder_name + "/" + name, key = layout::key_of(name);
             if (key.empty()) {
                 if (!parse_temporary_name(name)) add(CacheFindingKind::stray, path, "it is no file of the cache");
             } else if (layout::fan_out(key) != folder_name) {
-                add(CacheFindingKind::misplaced, path, "it lies in the folder of other keys",
-                    repair_ && set_aside(root_, opened, name));
+                add_bad(CacheFindingKind::misplaced, path, "it lies in the folder of other keys",
+                        [&] { return set_aside(root_, opened, name); });
             } else {
                 entry(path, key);
             }
@@ -84,9 +109,9 @@ private:
             add(CacheFindingKind::other_format, path, read.damage);
         } else {
             const std::string name = layout::entry_name(key);
-            const bool mended = repair_ && (read.file ? set_aside(root_, read.folder, name, read.file)
-                                                      : set_aside(root_, read.folder, name));
-            add(format ? CacheFindingKind::misplaced : CacheFindingKind::damaged, path, read.damage, mended);
+            add_bad(format ? CacheFindingKind::misplaced : CacheFindingKind::damaged, path, read.damage, [&] {
+                return read.file ? set_aside(root_, read.folder, name, read.file) : set_aside(root_, read.folder, name);
+            });
         }
     }
 

@@ -18,8 +18,9 @@ TEST(Budget, IsTheLeastOfAllLimits) {
     EXPECT_EQ(jobs_allowed({4, UINT64_MAX}, 0, 0), 4) << "as many as there are processors";
     EXPECT_EQ(jobs_allowed({4, UINT64_MAX}, 2, 0), 2);
     EXPECT_EQ(jobs_allowed({4, UINT64_MAX}, 9, 0), 9) << "more than processors, where that is asked for";
-    EXPECT_EQ(jobs_allowed({64, kGiga}, 0, 0), 3) << "nine tenths of a gigabyte, 256 MB each";
-    EXPECT_EQ(jobs_allowed({64, kGiga}, 0, 90 * kMega), 6) << "135 MB each";
+    EXPECT_EQ(jobs_allowed({64, kGiga}, 0, 0), 3) << "nine tenths of a gigabyte, 240 MB each";
+    EXPECT_EQ(jobs_allowed({64, kGiga}, 0, 90 * kMega), 3) << "small kernels at the start promise nothing";
+    EXPECT_EQ(jobs_allowed({64, kGiga}, 0, 300 * kMega), 2) << "450 MB each";
     EXPECT_EQ(jobs_allowed({64, kGiga}, 32, 2 * kGiga), 1) << "never less than one";
     EXPECT_EQ(jobs_allowed({0, 0}, 0, 0), 1);
 }

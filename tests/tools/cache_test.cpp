@@ -2,6 +2,9 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <iterator>
+
 namespace convt_jit::tools::test {
 namespace {
 
@@ -77,6 +80,63 @@ TEST_F(CacheTool, VerifyFindsDamageAndRepairMendsIt) {
     EXPECT_EQ(answer("verify").at("sound"), 1);
 }
 
+TEST_F(CacheTool, RepairSaysWhyItCannot) {
+    damage(second_.key);
+    fs::remove_all(cache_path() / "quarantine");
+    write_text(cache_path() / "quarantine", "x");
+    const auto json = answer("verify --repair", 1);
+    EXPECT_FALSE(json.at("findings")[0].at("mended"));
+    EXPECT_THAT(json.at("findings")[0].at("failure").get<std::string>(), HasSubstr("Not a directory"));
+    EXPECT_THAT(convt("cache verify --repair").out, HasSubstr("not repaired: it could not be moved to quarantine"));
+    EXPECT_THAT(convt("cache verify").out, ::testing::Not(HasSubstr("not repaired")));
+}
+
+TEST_F(CacheTool, AFolderThatCannotBeReadIsToldAndNothingIsExported) {
+    const auto folder = entry_path(first_.key).parent_path();
+    fs::permissions(folder, fs::perms::all);
+    for (const char* command : {"ls", "stat", "trim --dry-run", "prune --arch sm_80 --dry-run"}) {
+        const Outcome outcome = convt(std::string("cache ") + command);
+        EXPECT_EQ(outcome.code, 0) << command;
+        EXPECT_THAT(outcome.err, HasSubstr("warning: folder " + folder.filename().string())) << command;
+    }
+    EXPECT_THAT(convt("cache stat").out, HasSubstr("skipped      1 folder"));
+    EXPECT_EQ(answer("stat").at("skipped").at(0).at("path"), folder.filename().string());
+    expect_failure("export " + (directory_ / "x.tar").string(), 1, folder.string());
+    EXPECT_FALSE(fs::exists(directory_ / "x.tar"));
+}
+
+TEST_F(CacheTool, AnImportKeepsAllOrNothing) {
+    const std::string file = (directory_ / "cache.tar").string();
+    const auto other = directory_ / "other";
+    EXPECT_EQ(convt("cache export " + file).code, 0);
+    fs::create_directory(other);
+    fs::permissions(other, fs::perms::owner_all);
+    const std::string last = std::max(first_.key, second_.key).substr(0, 2);
+    write_text(other / last, "x");
+    expect_failure("import " + file + " --cache " + other.string(), 1, (other / last).string());
+    EXPECT_EQ(std::distance(fs::directory_iterator(other), {}), 1);
+    write_text(file, read_file(file) + "x");
+    fs::remove(other / last);
+    expect_failure("import " + file + " --cache " + other.string(), 2, "something follows its end");
+    EXPECT_TRUE(fs::is_empty(other));
+}
+
+TEST_F(CacheTool, NothingInAPathReachesTheTerminalAsACommand) {
+    const auto odd = directory_ / "odd\x1b[31m";
+    fs::rename(cache_path(), odd);
+    damage_file(odd / second_.key.substr(0, 2) / (second_.key + ".cubin"));
+    write_text(odd / "stray\x1b[2J", "x");
+    const std::string named = " --cache '" + odd.string() + "'";
+    for (const std::string& command :
+         {std::string("ls"), std::string("stat"), "show " + first_.key, std::string("verify"),
+          fmt::format("explain '{}' --arch sm_80", kFirst), fmt::format("explain '{}' --arch sm_86", kFirst),
+          fmt::format("explain '{}' --arch sm_90", kSecond)}) {
+        const Outcome outcome = convt("cache " + command + named);
+        EXPECT_NE(outcome.out, "") << command;
+        EXPECT_EQ((outcome.out + outcome.err).find('\x1b'), std::string::npos) << command << outcome.out;
+    }
+}
+
 TEST_F(CacheTool, TrimSparesWhatWasJustUsed) {
     EXPECT_EQ(answer("trim --max-bytes 0").at("evicted"), 0) << "used within the last minute";
     fs::last_write_time(entry_path(first_.key), fs::last_write_time(entry_path(first_.key)) - std::chrono::hours(1));
@@ -145,6 +205,11 @@ TEST_F(CacheTool, DirectoriesThatCannotBeUsed) {
         expect_failure(command + " --cache ''", 2, "--cache");
     }
     expect_failure("import x.tar --cache " + file, 2, "no directory");
+    const std::string tar = (directory_ / "cache.tar").string();
+    EXPECT_EQ(convt("cache export " + tar).code, 0);
+    expect_failure("import " + tar + " --cache " + file + "/below", 2, "Not a directory");
+    expect_failure("import " + tar + " --cache /proc/convt", 2, "/proc/convt");
+    expect_failure("ls --cache " + std::string(300, 'a'), 2, "too long");
     EXPECT_FALSE(fs::exists(missing));
     // There, and not to be trusted: looked at, but no code comes from it.
     fs::permissions(cache_path(), fs::perms::all);

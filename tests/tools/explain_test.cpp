@@ -30,6 +30,16 @@ TEST_F(ExplainTool, AMissNamesTheNearestAndWhatDiffers) {
     for (const char* part : {"miss; nearest", "layer", "relu", "tanh"}) EXPECT_THAT(layer.out, HasSubstr(part));
 }
 
+TEST_F(ExplainTool, SaysWhyAnEntryIsNotUsed) {
+    damage(first_.key);
+    const std::string question = fmt::format("explain '{}' --arch sm_80", kFirst);
+    const auto json = answer(question, 1);
+    ASSERT_EQ(json.at("directories").size(), 1U);
+    EXPECT_EQ(json["directories"][0].at("reason"), "damaged");
+    EXPECT_THAT(json["directories"][0].at("path").get<std::string>(), HasSubstr(first_.key));
+    EXPECT_THAT(convt("cache " + question).out, HasSubstr("not used: "));
+}
+
 TEST_F(ExplainTool, WithoutACompilerTheNewestProducerServes) {
     const Outcome outcome = convt(fmt::format("cache explain '{}' --arch sm_80", kFirst), "CONVT_JIT_NVRTC=/nowhere");
     EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
@@ -56,6 +66,7 @@ TEST_F(ExplainTool, SaysWhatItCannotUnderstand) {
     expect_failure("explain 'c2 o2 k3y' --arch sm_80", 2, "column");
     expect_failure("explain 'c2 o2 k3' --arch sm80", 2, "sm80");
     expect_failure("explain 'c2 o2 k3' --arch sm_80,sm_90", 2, "a single arch");
+    expect_failure("explain 'c2 o2 k3' --arch sm_77", 2, "no compiler knows sm_77; allowed: sm_20, ");
     expect_failure("explain 'c2 o2 k3' --arch sm_80 --plan quickly", 2, "quickly");
     expect_failure("explain 'c2 o2 k3' --arch sm_80 --cache " + (directory_ / "missing").string(), 2,
                    "no such directory");

@@ -33,8 +33,9 @@ protected:
     [[nodiscard]] std::filesystem::path entry_path(const std::string& key) const {
         return cache_path() / key.substr(0, 2) / (key + ".cubin");
     }
-    void damage(const std::string& key) const {
-        std::fstream file(entry_path(key), std::ios::in | std::ios::out | std::ios::binary);
+    void damage(const std::string& key) const { damage_file(entry_path(key)); }
+    static void damage_file(const std::filesystem::path& path) {
+        std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
         file.seekp(-100, std::ios::end);
         file << "damage";
         ASSERT_TRUE(file.flush());

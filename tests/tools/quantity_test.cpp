@@ -1,5 +1,6 @@
 #include "subject/quantity.h"
 
+#include "subject/arch.h"
 #include "subject/usage_error.h"
 
 #include <gtest/gtest.h>
@@ -40,8 +41,11 @@ TEST(Quantity, Archs) {
     EXPECT_EQ(parse_archs({"sm_80,sm_90a", "sm_80", "sm_120f"}),
               (std::vector<std::string>{"sm_80", "sm_90a", "sm_120f"}));
     EXPECT_TRUE(parse_archs({}).empty());
-    for (const char* text : {"", "sm_80,", ",sm_80", "80", "sm_", "sm_8", "sm_090", "sm_90b", "sm_90 ", "SM_90", "sim"})
+    for (const char* text : {"", "sm_80,", ",sm_80", "80", "sm_", "sm_8", "sm_090", "sm_90b", "sm_90 ", "SM_90", "sim",
+                             "sm_77", "sm_80a", "sm_90f", "sm_80,sm_119"})
         EXPECT_THROW((void)parse_archs({text}), UsageError) << text;
+    for (const char* text : {"sm_20", "sm_75", "sm_100f", "sm_110a", "sm_130"})
+        EXPECT_TRUE(is_known_arch(text)) << text;
 }
 
 }  // namespace

@@ -95,6 +95,7 @@ TEST_F(Usage, WhatCannotBeMeasured) {
     expect_usage("bench 'c1 o1 in4 k3' --plan reference", "reference");
     expect_usage("bench 'c1 o1 in4 k3' --plan ' reference threads=64'", "reference");
     expect_usage("bench 'n0 c1 o1 in4 k3'", "batch is 0");
+    expect_usage("autotune 'n0 c1 o1 in4 k3'", "batch is 0");
 }
 
 TEST_F(Usage, StreamsThatCannotBeWrittenToEndNothingElse) {

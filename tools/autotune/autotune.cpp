@@ -169,6 +169,7 @@ void tune(Engine& engine, const Device& device, const NamedLayer& named, const O
 
 int autotune(const Options& options) {
     std::vector<NamedLayer> layers = options.layers.layers();
+    expect_work(layers);
     const Device device = Device::best();
     if (!device.is_cuda()) throw UnsupportedError("autotune needs a GPU; the simulator's times say nothing");
     Progress progress;

@@ -57,9 +57,7 @@ std::vector<NamedLayer> chosen_layers(const BenchOptions& options) {
     if (layers.empty()) throw LayerError("--filter", options.filter, "a part of the name or string of some layer");
     if (!options.dtype.empty())
         for (NamedLayer& named : layers) set_dtype(named.layer, options.dtype);
-    for (const NamedLayer& named : layers)
-        if (known_shape(named.layer).batch == 0)
-            throw LayerError(place(named), LayerError("batch", "0", "1 or more, as nothing takes no time"));
+    expect_work(layers);
     return layers;
 }
 

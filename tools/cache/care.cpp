@@ -1,5 +1,7 @@
 #include "cache/care.h"
 
+#include "cache/listing.h"
+#include "subject/arch.h"
 #include "subject/message.h"
 #include "subject/quantity.h"
 #include "subject/usage_error.h"
@@ -31,6 +33,7 @@ int tell(const Place& place, const CacheTrim& t, bool dry_run) {
                {"orphans", t.orphans},
                {"bytes_before", t.bytes_before},
                {"bytes_after", t.bytes_after},
+               {"skipped", to_json(t.skipped)},
                {"verdicts", verdicts}});
     } else if (!t.busy) {
         for (const CacheVerdict& v : t.verdicts)
@@ -41,6 +44,7 @@ int tell(const Place& place, const CacheTrim& t, bool dry_run) {
         fmt::print("{} {} of {} entries and {} orphans; {} before, {} after\n", dry_run ? "would remove" : "removed",
                    t.evicted, t.verdicts.size(), t.orphans, format_bytes(t.bytes_before), format_bytes(t.bytes_after));
     }
+    complain_of(t.skipped);
     if (t.busy) complain("another process is trimming that cache; nothing was done");
     const auto failed =
         std::count_if(t.verdicts.begin(), t.verdicts.end(), [](const CacheVerdict& v) { return !v.failure.empty(); });
@@ -55,7 +59,11 @@ int verify(const Place& place, bool repair) {
     if (place.json) {
         nlohmann::json findings = nlohmann::json::array();
         for (const CacheFinding& f : v.findings)
-            findings.push_back({{"kind", to_string(f.kind)}, {"path", f.path}, {"why", f.why}, {"mended", f.mended}});
+            findings.push_back({{"kind", to_string(f.kind)},
+                                {"path", f.path},
+                                {"why", f.why},
+                                {"mended", f.mended},
+                                {"failure", f.failure}});
         print({{"damaged", v.damaged()},
                {"sound", v.sound},
                {"bytes", v.bytes},
@@ -64,12 +72,16 @@ int verify(const Place& place, bool repair) {
                {"findings", findings}});
     } else {
         for (const CacheFinding& f : v.findings)
-            fmt::print("{}: {}: {}{}\n", to_string(f.kind), f.path, f.why,
-                       f.mended ? " (moved to quarantine: it will be made anew)" : "");
+            fmt::print("{}: {}: {}{}\n", to_string(f.kind), shown_in_line(f.path), shown_in_line(f.why),
+                       f.mended            ? " (moved to quarantine: it will be made anew)"
+                       : f.failure.empty() ? std::string()
+                                           : fmt::format(" (not repaired: {})", shown_in_line(f.failure)));
         fmt::print("{} sound entries, {}; {} findings; {} orphans{}\n", v.sound, format_bytes(v.bytes),
                    v.findings.size(), v.orphans, repair && v.orphans > 0 ? " (removed)" : "");
     }
-    return v.damaged() ? 1 : 0;
+    const bool failed =
+        std::any_of(v.findings.begin(), v.findings.end(), [](const CacheFinding& f) { return !f.failure.empty(); });
+    return v.damaged() || failed ? 1 : 0;
 }
 
 int trim(const Place& place, const TrimOptions& options) {

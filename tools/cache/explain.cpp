@@ -3,7 +3,8 @@
 #include "cache/listing.h"
 #include "cache/lookup.h"
 #include "convt_jit/engine.h"
-#include "subject/quantity.h"
+#include "subject/arch.h"
+#include "subject/message.h"
 #include "subject/usage_error.h"
 
 #include <fmt/format.h>
@@ -48,7 +49,8 @@ nlohmann::json answer(const CacheWanted& wanted, const Lookup& lookup) {
             {"hit", entry(e.hit)},
             {"nearest", entry(e.nearest)},
             {"differing", differing},
-            {"passed_over", lookup.passed_over}};
+            {"passed_over", lookup.passed_over},
+            {"directories", to_json(lookup.reasons)}};
 }
 
 void tell(const CacheWanted& wanted, const Lookup& lookup) {
@@ -60,20 +62,23 @@ void tell(const CacheWanted& wanted, const Lookup& lookup) {
     fmt::print("  source     {}\n  options    {}\n  arch       {}\n  producer   {}\n  format     {}\n",
                wanted.fields.source, wanted.fields.options, wanted.fields.arch, producer, wanted.fields.format);
     if (!e.key.empty()) fmt::print("  key        {}\n", e.key);
-    for (const std::string& why : lookup.passed_over) fmt::print("passed over: {}\n", why);
+    for (const std::string& why : lookup.passed_over) fmt::print("passed over: {}\n", shown_in_line(why));
+    for (const NotServed& reason : lookup.reasons)
+        if (!reason.path.empty()) fmt::print("not used: {}\n", to_string(reason));
     if (e.hit) {
-        fmt::print("hit: {}\n", e.hit->path);
+        fmt::print("hit: {}\n", shown_in_line(e.hit->path));
         return;
     }
     if (!e.nearest) {
         fmt::print("miss: there is no entry to compare with\n");
         return;
     }
-    fmt::print("miss; nearest: {}\n", e.nearest->path);
+    fmt::print("miss; nearest: {}\n", shown_in_line(e.nearest->path));
     for (const CacheDifference& d : e.differing)
-        fmt::print("  {}\n    wanted   {}\n    nearest  {}\n", d.field, d.wanted, d.nearest);
+        fmt::print("  {}\n    wanted   {}\n    nearest  {}\n", d.field, shown_in_line(d.wanted),
+                   shown_in_line(d.nearest));
     // All alike and yet a miss: then the entry itself is not sound.
-    if (e.differing.empty()) fmt::print("  no field differs: it is damaged or not trusted; verify tells which\n");
+    if (e.differing.empty()) fmt::print("  no field differs: it is there and cannot be used\n");
 }
 
 }  // namespace

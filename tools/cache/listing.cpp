@@ -51,7 +51,7 @@ nlohmann::json to_json_object(const CacheEntry& e) {
 
 void print(const CacheEntry& e) {
     const auto clean = [](const std::string& text) { return shown_in_line(text); };  // it may have been imported
-    fmt::print("key          {}\npath         {}\nsize         {}\nlast used    {}{}\n", e.key, e.path,
+    fmt::print("key          {}\npath         {}\nsize         {}\nlast used    {}{}\n", e.key, clean(e.path),
                format_bytes(e.bytes), format_date(e.last_used), e.in_use ? ", in use now" : "");
     if (!e.readable) {
         fmt::print("not readable: damaged, of another version of this library, or not trusted; verify tells which\n");
@@ -65,8 +65,22 @@ void print(const CacheEntry& e) {
                clean(e.entry_point), e.registers, e.spill_bytes, e.shared_bytes, format_bytes(e.cubin_bytes));
 }
 
+nlohmann::json to_json(const std::vector<CacheSkipped>& skipped) {
+    nlohmann::json all = nlohmann::json::array();
+    for (const CacheSkipped& s : skipped) all.push_back({{"path", s.path}, {"why", s.why}});
+    return all;
+}
+
+void complain_of(const std::vector<CacheSkipped>& skipped) {
+    for (const CacheSkipped& s : skipped)
+        complain(fmt::format("warning: folder {} is skipped, with all its entries: {}", s.path, s.why));
+}
+
 int ls(const Place& place) {
-    const auto entries = place.existing().list();
+    const Cache cache = place.existing();
+    std::vector<CacheSkipped> skipped;
+    const auto entries = cache.list(&skipped);
+    complain_of(skipped);
     if (place.json) {
         nlohmann::json all = nlohmann::json::array();
         for (const CacheEntry& entry : entries) all.push_back(to_json_object(entry));
@@ -74,8 +88,8 @@ int ls(const Place& place) {
         return 0;
     }
     for (const CacheEntry& e : entries)
-        fmt::print("{}  {:8} {:>10}  {} {} {}\n", e.key, e.readable ? e.fields.arch : "?", format_bytes(e.bytes),
-                   format_date(e.last_used), e.in_use ? "*" : " ",
+        fmt::print("{}  {:8} {:>10}  {} {} {}\n", e.key, e.readable ? shown_in_line(e.fields.arch) : "?",
+                   format_bytes(e.bytes), format_date(e.last_used), e.in_use ? "*" : " ",
                    e.readable ? shown_in_line(e.layer) : "(not readable: see verify)");
     return 0;
 }
@@ -98,6 +112,7 @@ int show(const Place& place, const ShowOptions& options) {
 int stat(const Place& place) {
     const Cache cache = place.existing();
     const CacheStat s = cache.stat();
+    complain_of(s.skipped);
     if (place.json) {
         nlohmann::json archs = nlohmann::json::array();
         for (const auto& a : s.archs)
@@ -115,19 +130,22 @@ int stat(const Place& place) {
                {"orphans", s.orphans},
                {"processes", s.processes},
                {"oldest_use", s.oldest_use},
-               {"newest_use", s.newest_use}});
+               {"newest_use", s.newest_use},
+               {"skipped", to_json(s.skipped)}});
         return 0;
     }
-    fmt::print("directory    {}\nentries      {}, {} of them in use by {} live process{}\n", cache.directory(),
-               s.entries, s.in_use, s.processes, s.processes == 1 ? "" : "es");
+    fmt::print("directory    {}\nentries      {}, {} of them in use by {} live process{}\n",
+               shown_in_line(cache.directory()), s.entries, s.in_use, s.processes, s.processes == 1 ? "" : "es");
     fmt::print("size         {}, cap {}\n", format_bytes(s.bytes),
                s.max_bytes == 0 ? "none" : format_bytes(s.max_bytes));
     for (const auto& a : s.archs)
-        fmt::print("  {:10} {} entries, {}\n", a.arch.empty() ? "unreadable" : a.arch, a.entries,
+        fmt::print("  {:10} {} entries, {}\n", a.arch.empty() ? "unreadable" : shown_in_line(a.arch), a.entries,
                    format_bytes(a.bytes));
-    fmt::print("producers    {}\nlast used    {} to {}\n", fmt::join(s.producers, ", "), format_date(s.oldest_use),
+    fmt::print("producers    {}\nlast used    {} to {}\n",
+               shown_in_line(fmt::format("{}", fmt::join(s.producers, ", "))), format_date(s.oldest_use),
                format_date(s.newest_use));
     fmt::print("quarantined  {}\norphans      {} (temporary files of processes that died)\n", s.quarantined, s.orphans);
+    if (!s.skipped.empty()) fmt::print("skipped      {} folders that cannot be read\n", s.skipped.size());
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "cache/place.h"
 
 #include <string>
+#include <vector>
 
 namespace convt_jit::tools {
 
@@ -19,5 +20,9 @@ struct ShowOptions {
 [[nodiscard]] nlohmann::json to_json_object(const CacheEntry& entry);
 // All that is known of it, a line each.
 void print(const CacheEntry& entry);
+
+// Folders whose entries an answer lacks.
+[[nodiscard]] nlohmann::json to_json(const std::vector<CacheSkipped>& skipped);
+void complain_of(const std::vector<CacheSkipped>& skipped);
 
 }  // namespace convt_jit::tools

@@ -21,7 +21,10 @@ void Place::add_to(CLI::App& command) {
 void Place::settle() const {
     if (!directory) return;
     if (directory->empty()) throw UsageError("--cache: it is empty; allowed: a directory");
-    ::setenv("CONVT_JIT_CACHE_DIR", std::filesystem::absolute(*directory).c_str(), 1);
+    std::error_code error;
+    const auto resolved = std::filesystem::absolute(*directory, error);
+    if (error) throw UsageError(fmt::format("--cache: {}: {}", *directory, error.message()));
+    ::setenv("CONVT_JIT_CACHE_DIR", resolved.c_str(), 1);
     ::unsetenv("CONVT_JIT_CACHE_PATH");
 }
 
@@ -33,6 +36,9 @@ Cache Place::any() const {
     // Not there and not to be seen are different things: the second one is told by whoever opens it.
     if (std::filesystem::exists(status) && !std::filesystem::is_directory(status))
         throw UsageError(fmt::format("{}: it is no directory", cache.directory()));
+    // What can be the name of no directory.
+    if (error == std::errc::filename_too_long || error == std::errc::too_many_symbolic_link_levels)
+        throw UsageError(fmt::format("{}: {}", cache.directory(), error.message()));
     return cache;
 }
 

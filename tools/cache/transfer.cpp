@@ -1,5 +1,6 @@
 #include "cache/transfer.h"
 
+#include "subject/arch.h"
 #include "subject/quantity.h"
 #include "subject/usage_error.h"
 
@@ -40,6 +41,7 @@ int import_from(const Place& place, const std::string& file) {
         transfer = cache.import_from(file);
     } catch (const CacheError& error) {
         if (error.subject() == file && file != cache.directory()) throw UsageError(error.what());
+        if (error.subject() == cache.directory() && place.mistyped(cache)) throw UsageError(error.what());
         throw;
     }
     tell(place, cache, file, transfer, "kept", " (there already)");

@@ -43,6 +43,12 @@ void set_dtype(Layer& layer, const std::string& name) {
     validate(layer);
 }
 
+void expect_work(const std::vector<NamedLayer>& layers) {
+    for (const NamedLayer& named : layers)
+        if (known_shape(named.layer).batch == 0)
+            throw LayerError(place(named), LayerError("batch", "0", "1 or more, as nothing takes no time"));
+}
+
 std::vector<NamedLayer> LayerChoice::layers(InputSize input) const {
     std::vector<NamedLayer> chosen;
     for (const std::string& text : strings) chosen.push_back({"", parse(text, strings.size() == 1)});

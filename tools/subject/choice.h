@@ -18,6 +18,9 @@ namespace convt_jit::tools {
 // "f32", "tf32", "f16" or "bf16", as --dtype takes them. Throws LayerError where the layer cannot be of that.
 void set_dtype(Layer& layer, const std::string& name);
 
+// Throws LayerError where there is nothing to measure, as the batch is 0.
+void expect_work(const std::vector<NamedLayer>& layers);
+
 // Whether layers must know their input sizes.
 enum class InputSize { required, optional };
 

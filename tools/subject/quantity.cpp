@@ -1,7 +1,5 @@
 #include "subject/quantity.h"
 
-#include "subject/usage_error.h"
-
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -22,14 +20,6 @@ std::optional<std::uint64_t> take_number(std::string_view& text) noexcept {
     if (error != std::errc()) return std::nullopt;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     return number;
-}
-
-bool is_arch(std::string_view text) {
-    if (!text.starts_with("sm_")) return false;
-    text.remove_prefix(3);
-    if (!text.empty() && (text.back() == 'a' || text.back() == 'f')) text.remove_suffix(1);
-    return text.size() >= 2 && text.size() <= 3 && text.front() != '0' &&
-           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 }  // namespace
@@ -53,20 +43,6 @@ std::optional<double> parse_duration(std::string_view text) noexcept {
     for (const auto& [letter, seconds] : kUnits)
         if (text.front() == letter) return static_cast<double>(*number) * seconds;
     return std::nullopt;
-}
-
-std::vector<std::string> parse_archs(const std::vector<std::string>& texts) {
-    std::vector<std::string> archs;
-    for (const std::string& text : texts)
-        for (std::size_t begin = 0; begin <= text.size();) {
-            const std::size_t end = std::min(text.find(',', begin), text.size());
-            std::string arch = text.substr(begin, end - begin);
-            if (!is_arch(arch))
-                throw UsageError(fmt::format("--arch: \"{}\" is no arch; allowed: such as sm_80,sm_90a", arch));
-            if (std::find(archs.begin(), archs.end(), arch) == archs.end()) archs.push_back(std::move(arch));
-            begin = end + 1;
-        }
-    return archs;
 }
 
 std::string format_bytes(std::uint64_t bytes) {

@@ -1,11 +1,10 @@
-// Quantity: bytes, durations, dates and lists as people write and read them.
+// Quantity: bytes, durations and dates as people write and read them.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace convt_jit::tools {
 
@@ -13,8 +12,6 @@ namespace convt_jit::tools {
 [[nodiscard]] std::optional<std::uint64_t> parse_bytes(std::string_view text) noexcept;
 // Seconds of "45s", "90m", "12h", "30d", "2w". Without a unit nobody knows what was meant.
 [[nodiscard]] std::optional<double> parse_duration(std::string_view text) noexcept;
-// "sm_80,sm_90a": what stands between the commas, each once. Throws UsageError for what is no arch.
-[[nodiscard]] std::vector<std::string> parse_archs(const std::vector<std::string>& texts);
 
 // "17 bytes", "1.5 MB" (powers of 1024)
 [[nodiscard]] std::string format_bytes(std::uint64_t bytes);

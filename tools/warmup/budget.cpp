@@ -6,7 +6,8 @@
 namespace convt_jit::tools {
 
 std::uint64_t job_bytes(std::uint64_t highest_peak) noexcept {
-    return highest_peak == 0 ? kFirstJobBytes : highest_peak + highest_peak / 2;
+    const std::uint64_t peak = std::max(highest_peak, kMeasuredPeak);
+    return peak + peak / 2;
 }
 
 int jobs_allowed(const Machine& machine, int most, std::uint64_t highest_peak) noexcept {

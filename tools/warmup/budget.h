@@ -8,11 +8,12 @@
 
 namespace convt_jit::tools {
 
-// What a compiler is believed to take before one has told: three times what the kernels of today were measured to take.
-constexpr std::uint64_t kFirstJobBytes = std::uint64_t{256} << 20;
+// The most that the kernels of today were measured to take (bench/results/cpu-warmup.json), rounded up. The first ones
+// may be small ones, so that what they tell is no reason to believe in less.
+constexpr std::uint64_t kMeasuredPeak = std::uint64_t{160} << 20;
 
-// What to reckon with for each job, given the highest peak of any so far (0: none has told). Half as much again, as the
-// next kernel may be larger.
+// What to reckon with for each job, given the highest peak of any so far (0: none has told): half as much again as the
+// higher of the two, as the next kernel may be larger.
 [[nodiscard]] std::uint64_t job_bytes(std::uint64_t highest_peak) noexcept;
 
 // At least one: with less memory than one job is believed to take, it is tried all the same. `machine` is as it was

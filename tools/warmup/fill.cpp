@@ -29,10 +29,11 @@ std::string how_it_died(const News& news) {
 
 class Filler {
 public:
-    Filler(const std::vector<Job>& jobs, const FillOptions& options, Interruption& interruption)
+    Filler(const std::vector<Job>& jobs, const FillOptions& options, Interruption& interruption, Notices& notices)
         : jobs_(jobs),
           options_(options),
           interruption_(interruption),
+          notices_(notices),
           machine_(this_machine()),
           bar_("warmup:"),
           crew_(worker_arguments(options.prepare)) {
@@ -41,7 +42,7 @@ public:
             if (jobs[i].wanted)
                 queue_.push_back(i);
             else
-                settle(i, {State::failed, "", jobs[i].failure});
+                settle(i, {State::failed, "", jobs[i].failure, {}});
         }
     }
 
@@ -84,10 +85,11 @@ private:
             try {
                 reply = parse_reply(news.line);
             } catch (const Error& error) {
-                reply.result = {State::failed, "", error.what()};
+                reply.result = {State::failed, "", error.what(), {}};
             }
             filling_.peak_bytes = std::max(filling_.peak_bytes, reply.peak_bytes);
             stopping_ = stopping_ || reply.in_vain;
+            for (const std::string& warning : reply.warnings) notices_.tell(warning);
             settle(news.task, std::move(reply.result));
             return;
         }
@@ -97,7 +99,7 @@ private:
         if (after.again)
             queue_.push_back(news.task);
         else
-            settle(news.task, {State::failed, "", how_it_died(news)});
+            settle(news.task, {State::failed, "", how_it_died(news), {}});
     }
 
     void settle(std::size_t job, JobResult result) {
@@ -117,6 +119,7 @@ private:
     const std::vector<Job>& jobs_;
     const FillOptions& options_;
     Interruption& interruption_;
+    Notices& notices_;
     const Machine machine_;  // before the first compiler took its part
     Filling filling_;
     std::deque<std::size_t> queue_;
@@ -130,8 +133,8 @@ private:
 
 }  // namespace
 
-Filling fill(const std::vector<Job>& jobs, const FillOptions& options, Interruption& interruption) {
-    return Filler(jobs, options, interruption).run();
+Filling fill(const std::vector<Job>& jobs, const FillOptions& options, Interruption& interruption, Notices& notices) {
+    return Filler(jobs, options, interruption, notices).run();
 }
 
 std::vector<JobResult> check(const std::vector<Job>& jobs) {
@@ -139,14 +142,15 @@ std::vector<JobResult> check(const std::vector<Job>& jobs) {
     std::vector<JobResult> results;
     for (const Job& job : jobs) {
         if (!job.wanted) {
-            results.push_back({State::failed, "", job.failure});
+            results.push_back({State::failed, "", job.failure, {}});
             continue;
         }
-        const CacheExplanation found = look_up(directories, *job.wanted).explanation;
+        Lookup lookup = look_up(directories, *job.wanted);
+        const CacheExplanation& found = lookup.explanation;
         if (found.hit)
-            results.push_back({State::found, found.hit->key, ""});
+            results.push_back({State::found, found.hit->key, "", std::move(lookup.reasons)});
         else
-            results.push_back({State::missing, found.key, "not in the cache"});
+            results.push_back({State::missing, found.key, "not in the cache", std::move(lookup.reasons)});
     }
     return results;
 }
@@ -164,8 +168,10 @@ void mark_evicted(std::vector<JobResult>& results) {
     }
     for (JobResult& result : results)
         if ((result.state == State::compiled || result.state == State::found) && !held.contains(result.key))
-            result = {State::failed, result.key,
-                      "it was in the cache and was evicted again: CONVT_JIT_CACHE_MAX_BYTES is too small for all"};
+            result = {State::failed,
+                      result.key,
+                      "it was in the cache and was evicted again: CONVT_JIT_CACHE_MAX_BYTES is too small for all",
+                      {}};
 }
 
 }  // namespace convt_jit::tools

@@ -1,6 +1,7 @@
 // Fill: every job to the cache, by several compilers at a time; and whether the cache holds them already.
 #pragma once
 
+#include "subject/notices.h"
 #include "warmup/interruption.h"
 #include "warmup/job.h"
 
@@ -21,7 +22,9 @@ struct Filling {
 };
 
 // Jobs that were not reached when it was interrupted, or when the cache turned out to keep nothing, are `left`.
-[[nodiscard]] Filling fill(const std::vector<Job>& jobs, const FillOptions& options, Interruption& interruption);
+// What the compilers' processes warn about goes to `notices`.
+[[nodiscard]] Filling fill(const std::vector<Job>& jobs, const FillOptions& options, Interruption& interruption,
+                           Notices& notices);
 
 // Compiles nothing: each job is `found` or `missing`.
 [[nodiscard]] std::vector<JobResult> check(const std::vector<Job>& jobs);

@@ -1,6 +1,7 @@
 // Job: one kernel to be had, whichever layers want it.
 #pragma once
 
+#include "cache/lookup.h"
 #include "convt_jit/convt_jit.h"
 
 #include <functional>
@@ -29,8 +30,9 @@ enum class State { left, compiled, found, missing, failed };
 
 struct JobResult {
     State state = State::left;
-    std::string key;  // where it is known
-    std::string why;  // it failed or is missing
+    std::string key;                 // where it is known
+    std::string why;                 // it failed or is missing
+    std::vector<NotServed> reasons;  // where it was only looked for: why a directory does not serve it
 };
 
 // Every layer for every arch, in their order. Those that come to the same source, options and arch are one job: layers

@@ -8,10 +8,16 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace convt_jit::tools {
 namespace {
 
 using nlohmann::json;
+
+json to_json(const Target& target) {
+    return {{"name", target.named.name}, {"layer", to_string(target.named.layer)}, {"arch", target.arch}};
+}
 
 // Of all layers and archs whose jobs ended so.
 json list(const Report& report, State state) {
@@ -19,13 +25,36 @@ json list(const Report& report, State state) {
     for (std::size_t i = 0; i < report.jobs.size(); ++i) {
         const JobResult& result = report.filling.results[i];
         if (result.state != state) continue;
-        for (const Target& target : report.jobs[i].targets)
-            all.push_back({{"name", target.named.name},
-                           {"layer", to_string(target.named.layer)},
-                           {"arch", target.arch},
-                           {"key", result.key},
-                           {"why", result.why}});
+        for (const Target& target : report.jobs[i].targets) {
+            all.push_back(to_json(target));
+            all.back().update({{"key", result.key}, {"why", result.why}});
+            if (!result.reasons.empty()) all.back()["directories"] = to_json(result.reasons);
+        }
     }
+    return all;
+}
+
+// Found, and yet there is something that should have been found before.
+bool passes_over(const JobResult& result) {
+    return result.state == State::found && std::any_of(result.reasons.begin(), result.reasons.end(),
+                                                       [](const NotServed& reason) { return !reason.path.empty(); });
+}
+
+// In lines of their own.
+std::string reason_of(const JobResult& result) {
+    if (result.state == State::failed) return fmt::format("  {}\n", shown(result.why));
+    std::string lines;
+    for (const NotServed& reason : result.reasons) lines += fmt::format("  {}\n", to_string(reason));
+    return lines;
+}
+
+json list_passed_over(const Report& report) {
+    json all = json::array();
+    for (std::size_t i = 0; i < report.jobs.size(); ++i)
+        if (const JobResult& result = report.filling.results[i]; passes_over(result)) {
+            all.push_back(to_json(report.jobs[i].targets.front()));
+            all.back().update({{"key", result.key}, {"directories", to_json(result.reasons)}});
+        }
     return all;
 }
 
@@ -57,12 +86,17 @@ void print_text(const Report& report) {
     std::string said;
     for (std::size_t i = 0; i < report.jobs.size(); ++i) {
         const JobResult& result = report.filling.results[i];
-        if (result.state != State::failed && result.state != State::missing) continue;
+        if (result.state != State::failed && result.state != State::missing && !passes_over(result)) continue;
         for (const Target& target : report.jobs[i].targets)
-            fmt::print("{}  {}\n", result.state == State::failed ? "FAILED " : "missing", to_string(target));
-        // Without a compiler all fail alike; the reason is long and is told once.
-        if (result.state == State::failed && result.why != said) fmt::print("  {}\n", shown(result.why));
-        said = result.why;
+            fmt::print("{}  {}{}\n",
+                       result.state == State::failed    ? "FAILED "
+                       : result.state == State::missing ? "missing"
+                                                        : "found  ",
+                       to_string(target), result.state == State::found ? ", after passing over" : "");
+        // Without a compiler all fail alike, and most are missing alike; the reason is long and is told once.
+        const std::string why = reason_of(result);
+        if (why != said) fmt::print("{}", why);
+        said = why;
     }
     const Tally tally = count(report.filling.results);
     std::size_t targets = 0;
@@ -94,7 +128,8 @@ void print_json(const Report& report) {
            {"jobs", report.filling.jobs},
            {"peak_bytes", report.filling.peak_bytes},
            {"failures", list(report, State::failed)},
-           {"missing_layers", list(report, State::missing)}});
+           {"missing_layers", list(report, State::missing)},
+           {"passed_over", list_passed_over(report)}});
 }
 
 std::string manifest(const std::vector<Job>& jobs, const std::vector<JobResult>& results) {

@@ -1,17 +1,21 @@
 #include "warmup/warmup.h"
 
 #include "cache/place.h"
+#include "subject/arch.h"
 #include "subject/argument.h"
 #include "subject/choice.h"
 #include "subject/message.h"
+#include "subject/notices.h"
 #include "subject/output_file.h"
 #include "subject/progress.h"
-#include "subject/quantity.h"
 #include "subject/usage_error.h"
 #include "warmup/fill.h"
 #include "warmup/report.h"
 #include "warmup/shard.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <chrono>
 #include <memory>
 
@@ -46,21 +50,38 @@ std::vector<Job> chosen_jobs(const Options& options, const PrepareOptions& prepa
     return ours;
 }
 
+// Before the first kernel: what a cache does not keep is compiled in vain. Where all is there already, nothing has to
+// be kept.
+void expect_cache_to_keep(const Options& options, const Cache& cache, const std::vector<Job>& jobs) {
+    const std::string trouble = cache.trouble();
+    if (trouble.empty()) return;
+    const std::vector<JobResult> there = check(jobs);
+    if (std::all_of(there.begin(), there.end(), [](const JobResult& result) { return result.state == State::found; }))
+        return;
+    const CacheError error(
+        cache.directory(),
+        fmt::format("it keeps nothing: {} (--cache or CONVT_JIT_CACHE_DIR names another directory)", trouble));
+    if (options.place.mistyped(cache)) throw UsageError(error.what());
+    throw error;
+}
+
 int run(const Options& options) {
+    Notices notices;
     const auto begin = std::chrono::steady_clock::now();
     // Bad usage is told before anything is done. A directory to be checked that is not there is a mistyped one, where
     // it was named; else nothing has been cached yet.
-    (void)(options.check && options.place.directory ? options.place.existing() : options.place.any());
+    const Cache cache = options.check && options.place.directory ? options.place.existing() : options.place.any();
     if (!options.manifest.empty()) expect_writable(options.manifest);
     Interruption interruption;
     PrepareOptions prepare;
     prepare.exact_nonfinite = options.exact_nonfinite;
     const std::vector<Job> jobs = chosen_jobs(options, prepare, interruption);
+    if (!options.check && !jobs.empty()) expect_cache_to_keep(options, cache, jobs);
     Filling filling;
     if (options.check)
         filling.results = check(jobs);
     else
-        filling = fill(jobs, {prepare, options.jobs}, interruption);
+        filling = fill(jobs, {prepare, options.jobs}, interruption, notices);
     if (!options.check) mark_evicted(filling.results);
     if (!options.manifest.empty()) write_file(options.manifest, manifest(jobs, filling.results));
     const Tally tally = count(filling.results);

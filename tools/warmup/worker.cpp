@@ -12,6 +12,7 @@
 #include <iostream>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace convt_jit::tools {
 namespace {
@@ -30,18 +31,21 @@ std::uint64_t peak_bytes() {
     return 0;
 }
 
-// The library's last warning: it tells there, and nowhere else, why a cache does not keep what was compiled.
+// The library's warnings, for the process that asks: it tells each once, whoever gave it. The last one tells, and
+// nothing else does, why a cache does not keep what was compiled.
 class Warnings {
 public:
     Warnings() {
-        const char* level = std::getenv("CONVT_JIT_LOG");
-        const bool spoken = level != nullptr && *level != '\0' && std::string_view(level) != "off";
-        if (!spoken) set_log_level(LogLevel::warning);
-        set_log_sink([this, spoken](LogLevel severity, std::string_view line) {
-            if (spoken) tell_raw(fmt::format("{}\n", line));
-            if (severity < LogLevel::warning) return;
+        const std::string level = std::getenv("CONVT_JIT_LOG") != nullptr ? std::getenv("CONVT_JIT_LOG") : "";
+        if (level == "off" || level == "error") set_log_level(LogLevel::warning);
+        set_log_sink([this](LogLevel severity, std::string_view line) {
+            if (severity != LogLevel::warning) {
+                complain(line);
+                return;
+            }
             const std::scoped_lock lock(mutex_);
             last_ = line;
+            fresh_.emplace_back(line);
         });
     }
     ~Warnings() { set_log_sink({}); }
@@ -52,10 +56,16 @@ public:
         const std::scoped_lock lock(mutex_);
         return last_;
     }
+    // Those that came since.
+    [[nodiscard]] std::vector<std::string> take() {
+        const std::scoped_lock lock(mutex_);
+        return std::exchange(fresh_, {});
+    }
 
 private:
     std::mutex mutex_;
     std::string last_;
+    std::vector<std::string> fresh_;
 };
 
 class Worker {
@@ -71,6 +81,7 @@ public:
             reply = {{"state", "failed"}, {"why", error.what()}};
         }
         reply["peak_bytes"] = peak_bytes();
+        if (auto warnings = warnings_.take(); !warnings.empty()) reply["warnings"] = std::move(warnings);
         return reply;
     }
 
@@ -78,22 +89,24 @@ private:
     json compile(const Layer& layer, const std::string& arch) {
         const KernelInfo info = engine_.compile(layer, arch, options_);
         json reply = {{"state", info.origin == Origin::compiler ? "compiled" : "found"}, {"key", info.key}};
-        if (info.origin != Origin::compiler || kept(info.key, layer, arch)) return reply;
+        if (info.origin != Origin::compiler) return reply;
+        const CacheExplanation there = looked_up(layer, arch);
+        if (there.hit && there.hit->key == info.key) return reply;
         const std::string why = warnings_.last();
         reply["state"] = "failed";
         reply["why"] =
             fmt::format("compiled, but {} did not keep it{}{}", Cache().directory(), why.empty() ? "" : ": ", why);
-        reply["in_vain"] = true;
+        // What is wrong with the place of this one alone does not concern the others.
+        reply["in_vain"] = there.unused.empty();
         return reply;
     }
 
     // An engine does not fail over its cache, so what was compiled may be nowhere.
-    [[nodiscard]] bool kept(const std::string& key, const Layer& layer, const std::string& arch) const {
+    [[nodiscard]] CacheExplanation looked_up(const Layer& layer, const std::string& arch) const {
         try {
-            const auto hit = Cache().explain(Engine::wanted(layer, arch, options_)).hit;
-            return hit && hit->key == key;
+            return Cache().explain(Engine::wanted(layer, arch, options_));
         } catch (const CacheError&) {
-            return false;
+            return {};
         }
     }
 
@@ -118,6 +131,7 @@ Reply parse_reply(const std::string& line) {
         reply.result.why = parsed.value("why", "");
         reply.peak_bytes = parsed.at("peak_bytes").get<std::uint64_t>();
         reply.in_vain = parsed.value("in_vain", false);
+        reply.warnings = parsed.value("warnings", std::vector<std::string>());
     } catch (const json::exception&) {
         throw Error(fmt::format("the compiler's process said: {}", line));
     }

@@ -13,8 +13,9 @@ namespace convt_jit::tools {
 
 struct Reply {
     JobResult result;
-    std::uint64_t peak_bytes = 0;  // of the worker so far
-    bool in_vain = false;          // the cache keeps nothing: there is no use in going on
+    std::uint64_t peak_bytes = 0;       // of the worker so far
+    std::vector<std::string> warnings;  // since its last reply
+    bool in_vain = false;               // the cache keeps nothing: there is no use in going on
 };
 
 [[nodiscard]] std::string request_line(const Target& target);

@@ -91,6 +91,20 @@ TEST_F(Damage, AReadOnlyLayerIsLeftAsItIs) {
     EXPECT_FALSE(fs::exists(directory + "/quarantine"));
 }
 
+TEST_F(Damage, EachOneIsWarnedAbout) {
+    const Entry other = sample::entry("y", 64);
+    ASSERT_TRUE(DiskStore(directory).put(digest(other.key), other));
+    for (const Access access : {Access::read_only, Access::read_write}) {
+        for (const std::string& damaged : {key, digest(other.key)})
+            overwrite(sample::entry_path(directory, damaged), "damaged");
+        DiskStore store({.directory = directory, .access = access});
+        const sample::Warnings warnings;
+        for (int i = 0; i < 2; ++i)
+            for (const std::string& damaged : {key, digest(other.key)}) EXPECT_EQ(store.find(damaged), nullptr);
+        EXPECT_EQ(warnings.lines().size(), 2u);
+    }
+}
+
 TEST_F(Damage, ZeroedExtendedAndForeign) {
     for (const std::string& bytes : {std::string(good.size(), '\0'), good + "x",
                                      std::string("\x7f"

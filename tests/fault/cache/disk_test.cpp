@@ -1,6 +1,7 @@
 // Disks that refuse: whatever happens, put says false with one warning, leaves nothing behind, and find still answers.
 #include "cache/directory.h"
 #include "cache/disk_store.h"
+#include "fault/cache/mount.h"
 #include "unit/cache/sample.h"
 
 #include <grp.h>
@@ -15,23 +16,13 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
-#include <functional>
 
 using namespace convt_jit;
 namespace fs = std::filesystem;
 
 namespace {
 
-// Exit codes of a child: limits, user ids and mounts must not stay with the test program.
-constexpr int kRight = 0, kWrong = 1, kNotPossible = 77;
-
-int in_child(const std::function<int()>& body) {
-    const pid_t child = ::fork();
-    if (child == 0) ::_exit(body());
-    int status = 0;
-    if (child < 0 || ::waitpid(child, &status, 0) != child || !WIFEXITED(status)) return kWrong;
-    return WEXITSTATUS(status);
-}
+using sample::in_child, sample::kNotPossible, sample::kRight, sample::kWrong, sample::Mount;
 
 std::size_t temporaries(const std::string& directory) {
     std::size_t count = 0;
@@ -54,34 +45,6 @@ void expect_refused(const std::string& directory, const std::string& cause) {
         EXPECT_NE(warnings.lines()[0].find(told), std::string::npos) << warnings.lines()[0];
     EXPECT_EQ(temporaries(directory), 0u);
 }
-
-// A file system of its own under `path`, gone with the object.
-class Mount {
-public:
-    Mount(std::string path, const char* type, const char* data) : path_(std::move(path)) {
-        fs::create_directories(path_);
-        mounted_ = ::mount("none", path_.c_str(), type, 0, data) == 0;
-    }
-    // Another view of a directory.
-    Mount(std::string path, const std::string& of) : path_(std::move(path)) {
-        fs::create_directories(path_);
-        mounted_ = ::mount(of.c_str(), path_.c_str(), nullptr, MS_BIND, nullptr) == 0;
-    }
-    Mount(const Mount&) = delete;
-    Mount& operator=(const Mount&) = delete;
-    ~Mount() {
-        if (mounted_) ::umount2(path_.c_str(), MNT_DETACH);
-    }
-    [[nodiscard]] explicit operator bool() const { return mounted_; }
-    [[nodiscard]] const std::string& path() const { return path_; }
-    [[nodiscard]] bool make_read_only(unsigned long more = 0) const {
-        return ::mount("none", path_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY | more, nullptr) == 0;
-    }
-
-private:
-    std::string path_;
-    bool mounted_ = false;
-};
 
 }  // namespace
 

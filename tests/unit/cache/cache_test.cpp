@@ -253,3 +253,40 @@ TEST_F(PublicCache, ABadFileMakesNoDirectory) {
     EXPECT_THROW((void)cache.import_from(scratch / "missing.tar"), CacheError);
     EXPECT_FALSE(fs::exists(directory));
 }
+
+TEST_F(PublicCache, ExplainsWhatIsThereAndNotUsed) {
+    const std::string key = keep("a");
+    const auto unused = [&](const CacheWanted& want, const std::string& reason, const std::string& why) {
+        const auto explanation = cache.explain(want);
+        EXPECT_FALSE(explanation.hit);
+        ASSERT_EQ(explanation.unused.size(), 1u) << reason;
+        EXPECT_EQ(explanation.unused[0].reason, reason);
+        EXPECT_NE(explanation.unused[0].why.find(why), std::string::npos) << explanation.unused[0].why;
+    };
+    EXPECT_TRUE(cache.explain(wanted("a")).unused.empty()) << "a hit";
+    EXPECT_TRUE(cache.explain(wanted("b")).unused.empty()) << "nothing of that key";
+    CacheWanted other = wanted("a");
+    other.fields.producer = "nvrtc 12.1.7";
+    unused(other, "other producer", "nvrtc 13.0.88 made it, and nvrtc 12.1.7 is wanted");
+    fs::permissions(path(key), fs::perms(0666));
+    unused(wanted("a"), "untrusted", "anybody can write to it");
+    fs::permissions(path(key), fs::perms(0600));
+    const std::string good = encode(sample::entry("a", 1000));
+    std::ofstream(path(key), std::ios::trunc) << good.substr(0, good.size() - 1) << '!';
+    unused(wanted("a"), "damaged", "checksum");
+    fs::remove(path(key));
+    fs::remove(fs::path(path(key)).parent_path());
+    std::ofstream(fs::path(path(key)).parent_path()) << "x";
+    unused(wanted("a"), "unreadable", "Not a directory");
+}
+
+TEST_F(PublicCache, ToldInAdvanceWhetherItKeepsAnything) {
+    EXPECT_EQ(cache.trouble(), "");
+    EXPECT_TRUE(fs::is_empty(directory)) << "made, and nothing left in it";
+    fs::permissions(directory, fs::perms(0777));
+    EXPECT_NE(cache.trouble().find("anybody can write to it"), std::string::npos);
+    std::ofstream(scratch / "file") << "x";
+    EXPECT_NE(Cache(scratch / "file").trouble(), "");
+    EXPECT_NE(Cache(scratch / "file/below").trouble(), "");
+    EXPECT_NE(Cache("/proc/convt").trouble(), "");
+}

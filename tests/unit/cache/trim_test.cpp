@@ -190,6 +190,19 @@ TEST_F(Trim, ALostEstimateIsCountedAnew) {
     EXPECT_TRUE(there(b));
 }
 
+TEST_F(Trim, NothingIsLeftOfALongerEstimate) {
+    keep("a");
+    std::ofstream(directory + "/usage", std::ios::app) << std::string(1000, 'x');
+    keep("b");
+    EXPECT_EQ(fs::file_size(directory + "/usage"), to_string(Usage()).size());
+    EXPECT_EQ(add_usage(root(), 0)->bytes, total_bytes(list_items(root())));
+    fs::create_hard_link(directory + "/usage", directory + "/old");
+    const auto old = fs::file_size(directory + "/old");
+    keep("c");
+    EXPECT_EQ(fs::hard_link_count(directory + "/usage"), 1u) << "written whole under another name, then renamed";
+    EXPECT_EQ(fs::file_size(directory + "/old"), old);
+}
+
 TEST_F(Trim, PrunesByArchAndAge) {
     const auto old = keep("a", "sm_80"), fresh = keep("b", "sm_80"), other = keep("c", "sm_90a");
     age(old, 3600s);
