@@ -5,12 +5,15 @@
 
 #include <fmt/format.h>
 
+#include <variant>
+
 namespace convt_jit {
 namespace {
 
-// The pieces of a family, in the order in which they stand in the source.
+// Pieces in the order in which they stand in the source: those of every family, and those that some families add.
 constexpr const char* kPieces[] = {"device/args.cuh", "device/arithmetic.cuh", "device/memory.cuh",
                                    "device/numeric.cuh", "device/epilogue.cuh"};
+constexpr const char* kTiledPieces[] = {"device/axis.cuh", "device/place.cuh", "device/store.cuh"};
 
 void append(std::string& source, const std::string& name) {
     source += fmt::format("#line 1 \"{}\"\n", name);
@@ -27,6 +30,8 @@ Source render(const Layer& layer, const Plan& plan, const Arch& arch) {
     source.constants = fmt::format("{} | {} | {}", to_string(layer), to_string(plan), to_string(arch));
     source.text = "#line 1 \"prologue\"\n" + prologue;
     for (const char* piece : kPieces) append(source.text, piece);
+    if (std::holds_alternative<UnrolledTile>(plan.tile))
+        for (const char* piece : kTiledPieces) append(source.text, piece);
     append(source.text, fmt::format("families/{}.cu", family_name(plan)));
     return source;
 }

@@ -7,104 +7,7 @@
 // writes it as whole lines; rows that no tap reaches are written first, while the loads fly. Depth taps of a plane only
 // lengthen the loop over chunks.
 
-using index_t = plan::index_t;
-using count_t = decltype(sizeof(index_t) == 8 ? 0ull : 0u);
-
-// ---------------------------------------------------------------- constants of an axis: which taps feed which phase
-template <int V>
-struct Int {
-    static constexpr int value = V;
-    __host__ __device__ constexpr operator int() const { return V; }
-};
-template <int FIRST, int END, class F>
-__device__ __forceinline__ void static_for(F&& f) {
-    if constexpr (FIRST < END) {
-        f(Int<FIRST>{});
-        static_for<FIRST + 1, END>(f);
-    }
-}
-__host__ __device__ constexpr int modulo(int a, int s) { return ((a % s) + s) % s; }
-__host__ __device__ constexpr int floor_to(int a, int m) { return a - modulo(a, m); }
-__host__ __device__ constexpr int floor_power_of_two(int a) {
-    int p = 1;
-    while (2 * p <= a) p *= 2;
-    return p;
-}
-__host__ __device__ constexpr int gcd(int a, int b) { return b == 0 ? a : gcd(b, a % b); }
-__host__ __device__ constexpr int widest(int n, int most) {  // the largest power of two up to `most` that divides n
-    int v = most;
-    while (n % v != 0) v /= 2;
-    return v;
-}
-
-template <int K, int S, int P, int D>
-struct Axis {
-    static constexpr int STRIDE = S;
-    __host__ __device__ static constexpr int phase(int k) { return modulo(k * D - P, S); }
-    __host__ __device__ static constexpr int offset(int k) { return (phase(k) + P - k * D) / S; }
-    __host__ __device__ static constexpr int taps(int r) {
-        int n = 0;
-        for (int k = 0; k < K; ++k) n += phase(k) == r;
-        return n;
-    }
-    __host__ __device__ static constexpr bool used(int r) { return taps(r) > 0; }
-    __host__ __device__ static constexpr int rank(int r) {  // among the used phases
-        int n = 0;
-        for (int q = 0; q < r; ++q) n += used(q);
-        return n;
-    }
-    __host__ __device__ static constexpr int used() { return rank(S); }
-    __host__ __device__ static constexpr int low() { return offset(K - 1); }
-    __host__ __device__ static constexpr int high() { return offset(0); }
-    // Positions that taps of every used phase reach are -least_high() to size-1-most_low(), where a step between two
-    // taps of a phase does not jump over the image.
-    __host__ __device__ static constexpr int least_high() {
-        int m = 1 << 20;
-        for (int r = 0; r < S; ++r)
-            if (used(r) && high(r) < m) m = high(r);
-        return m;
-    }
-    __host__ __device__ static constexpr int most_low() {
-        int m = -(1 << 20);
-        for (int r = 0; r < S; ++r)
-            if (used(r) && low(r) > m) m = low(r);
-        return m;
-    }
-    __host__ __device__ static constexpr int low(int r) {
-        int m = 1 << 20;
-        for (int k = 0; k < K; ++k)
-            if (phase(k) == r && offset(k) < m) m = offset(k);
-        return m;
-    }
-    __host__ __device__ static constexpr int high(int r) {
-        int m = -(1 << 20);
-        for (int k = 0; k < K; ++k)
-            if (phase(k) == r && offset(k) > m) m = offset(k);
-        return m;
-    }
-    // Taps sorted by (phase, tap).
-    __host__ __device__ static constexpr int first(int r) {
-        int n = 0;
-        for (int q = 0; q < r; ++q) n += taps(q);
-        return n;
-    }
-    __host__ __device__ static constexpr int sorted(int j) {
-        for (int r = 0; r < S; ++r)
-            for (int k = 0; k < K; ++k)
-                if (phase(k) == r && j-- == 0) return k;
-        return -1;
-    }
-    __host__ __device__ static constexpr int place(int k) {
-        int n = first(phase(k));
-        for (int q = 0; q < k; ++q) n += phase(q) == phase(k);
-        return n;
-    }
-};
-using Vertical = Axis<layer::KERNEL_H, layer::STRIDE_H, layer::PAD_H, layer::DILATION_H>;
-using Horizontal = Axis<layer::KERNEL_W, layer::STRIDE_W, layer::PAD_W, layer::DILATION_W>;
-
 // ---------------------------------------------------------------- constants of the tile
-constexpr int KH = layer::KERNEL_H, KW = layer::KERNEL_W, SH = layer::STRIDE_H, SW = layer::STRIDE_W;
 constexpr int ROWS = plan::ROWS, COLUMNS = plan::COLUMNS, CHANNELS = plan::CHANNELS;
 constexpr int THREADS_X = plan::POSITIONS_W / COLUMNS, THREADS_Y = plan::POSITIONS_H / ROWS;
 constexpr int PLACES = THREADS_X * THREADS_Y;  // threads that differ in position only
@@ -118,7 +21,6 @@ constexpr int WARPS = ceil_div(THREADS, 32);
 constexpr int TURNS = plan::BLOCK_CHANNELS / (CHANNELS * plan::CHANNEL_THREADS);  // channel vectors one after the other
 constexpr int CHANNEL_BLOCKS = ceil_div(layer::OUT_PER_GROUP, plan::BLOCK_CHANNELS);
 
-constexpr int VECTOR = 16 / int(sizeof(Element));  // elements of the widest access
 constexpr int TILE_H = plan::POSITIONS_H + Vertical::high() - Vertical::low();
 constexpr int FIRST_COLUMN = floor_to(Horizontal::low(), VECTOR);  // tiles start where a vector of the image starts
 constexpr int TILE_W = round_up(plan::POSITIONS_W + Horizontal::high() - FIRST_COLUMN, VECTOR);
@@ -159,32 +61,6 @@ constexpr int FINISH_BYTES = round_up(plan::BLOCK_CHANNELS * int(sizeof(Epilogue
 constexpr int INPUT_BYTES = STAGES * INPUT_STAGE > (plan::REDUCTION_THREADS > 1 ? THREADS * SUMS * 4 : 0)
                                 ? STAGES * INPUT_STAGE
                                 : round_up(THREADS * SUMS * 4, 16);
-
-constexpr float EXACT_ZERO = layer::HAS_BIAS ? -0.0f : 0.0f;  // neutral to every bias, a negative zero included
-
-// ---------------------------------------------------------------- one block's place
-struct Place {
-    const Element* x;     // first channel of the group, the sample
-    const Element* w;     // first weight of the channel block
-    long long y;          // offset of the block's first output channel, at its depth, in y and in the residual
-    int channel;          // of all output channels: first of the block
-    int channels;         // that exist in the block
-    int q_h, q_w;         // first position
-    int taps_d, first_tap_d;
-    index_t first_d;      // input depth of the first depth tap
-    index_t depth, height, width, plane;  // of the input
-    index_t out_height, out_width, out_plane;
-};
-
-template <int V>
-__device__ __forceinline__ void load_shared(float (&values)[V], const float* from) {
-    constexpr int WIDE = widest(V, 4);
-    static_for<0, V / WIDE>([&](auto i) {
-        const Vector<float, WIDE> v = *reinterpret_cast<const Vector<float, WIDE>*>(from + i * WIDE);
-#pragma unroll
-        for (int e = 0; e < WIDE; ++e) values[i * WIDE + e] = v[e];
-    });
-}
 
 // ---------------------------------------------------------------- loads
 // How a block's threads share the input tile of a chunk when WIDE elements are copied at a time. WIDE divides the
@@ -340,85 +216,6 @@ __device__ __forceinline__ void accumulate(const Element* input, const float* we
 }
 
 // ---------------------------------------------------------------- stores
-template <int WIDE>
-__device__ __forceinline__ void store_finished(const ConvtArgs& args, long long at, const float* sums,
-                                               const EpilogueChannel& channel) {
-    Vector<Element, WIDE> out;
-    Vector<Element, WIDE> residual;
-    if constexpr (layer::RESIDUAL)
-        residual = load_global_coherent(reinterpret_cast<const Vector<Element, WIDE>*>(
-            static_cast<const Element*>(args.residual) + at));
-#pragma unroll
-    for (int e = 0; e < WIDE; ++e)
-        out[e] = from_float<Element>(epilogue(sums[e], channel, layer::RESIDUAL ? to_float(residual[e]) : 0.0f));
-    store_global(reinterpret_cast<Vector<Element, WIDE>*>(static_cast<Element*>(args.y) + at), out);
-}
-
-// Writes `count` outputs of one row and channel, from offset `at` on, by `lanes` neighbouring threads: whole vectors where
-// they lie in y, and single elements before the first and after the last. `values.at(e)` is the sum of output e,
-// `values.from(e, sums)` those of VECTOR outputs from e on.
-template <int MOST, class Values>
-__device__ __forceinline__ void store_line(const ConvtArgs& args, long long at, int count, int lane, int lanes,
-                                           const EpilogueChannel& channel, const Values& values) {
-    const auto misplaced = [&](const void* tensor) {  // elements since the last vector
-        return int((reinterpret_cast<unsigned long long>(tensor) / sizeof(Element) + (unsigned long long)at) % VECTOR);
-    };
-    const int ahead = misplaced(args.y), head = min((VECTOR - ahead) % VECTOR, count);
-    const bool single = layer::RESIDUAL && misplaced(args.residual) != ahead;
-    const int vectors = single ? 0 : (count - head) / VECTOR;
-#pragma unroll(MOST <= 6 ? MOST : 1)
-    for (int i = 0; i < MOST; ++i) {
-        const int b = i * lanes + lane;
-        if (b < vectors) {
-            float sums[VECTOR];
-            values.from(head, b, sums);
-            store_finished<VECTOR>(args, at + head + b * VECTOR, sums, channel);
-        }
-    }
-    // The rest: `head` elements and those from `tail` on.
-    const int tail = head + vectors * VECTOR, rest = head + count - tail;
-#pragma unroll 1
-    for (int i = lane; i < rest; i += lanes) {
-        const int e = i < head ? i : tail + i - head;
-        const float sum = values.at(e);
-        store_finished<1>(args, at + e, &sum, channel);
-    }
-}
-
-// What no tap reaches.
-struct Nothing {
-    __device__ __forceinline__ float at(int) const { return EXACT_ZERO; }
-    __device__ __forceinline__ void from(int, int, float (&sums)[VECTOR]) const {
-#pragma unroll
-        for (int e = 0; e < VECTOR; ++e) sums[e] = EXACT_ZERO;
-    }
-};
-
-// A row as it lies in a slab.
-struct SlabRow {
-    const float* row;  // 16-byte aligned
-    __device__ __forceinline__ float at(int e) const { return row[e]; }
-    // Vectors of y lie `head` elements off those of the slab: two of these hold one of those.
-    __device__ __forceinline__ void from(int head, int b, float (&sums)[VECTOR]) const {
-        load_shared(sums, row + b * VECTOR);
-        if (head == 0) return;
-        float both[2 * VECTOR];
-#pragma unroll
-        for (int e = 0; e < VECTOR; ++e) both[e] = sums[e];
-        load_shared(sums, row + (b + 1) * VECTOR);
-#pragma unroll
-        for (int e = 0; e < VECTOR; ++e) both[VECTOR + e] = sums[e];
-        static_for<0, VECTOR == 8 ? 3 : 2>([&](auto level) {
-            constexpr int STEP = VECTOR >> (level + 1);
-#pragma unroll
-            for (int e = 0; e < VECTOR + STEP - 1; ++e)
-                if ((head & STEP) != 0) both[e] = both[e + STEP];
-        });
-#pragma unroll
-        for (int e = 0; e < VECTOR; ++e) sums[e] = both[e];
-    }
-};
-
 // The rows of the block that no tap reaches (all of them where no depth tap does), a warp a row.
 __device__ __forceinline__ void store_bias_rows(const ConvtArgs& args, const Place& place, bool all_rows) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -436,26 +233,6 @@ __device__ __forceinline__ void store_bias_rows(const ConvtArgs& args, const Pla
                                  lanes, epilogue_channel(args, place.channel + o), Nothing{});
         }
     });
-}
-
-// Whether a tap of phase R reaches position q from inside the image. (No bit masks here: ptxas 13.0 makes wrong logic of
-// selects that are or-ed and compared with zero.)
-template <class A, int R>
-__device__ __forceinline__ bool reached(int q, index_t size) {
-    bool any = false;
-    static_for<0, A::taps(R)>([&](auto j) {
-        constexpr int OFFSET = A::offset(A::sorted(A::first(R) + j));
-        any = any | (count_t(index_t(q + OFFSET)) < count_t(size));  // a negative position is a very large one
-    });
-    return any;
-}
-
-// Whether taps of every phase reach all of `count` positions from q on that are in the output; true more seldom than it
-// might be.
-template <class A, int OFFSET_STEP>
-__device__ __forceinline__ bool all_reached(int q, int count, index_t size, index_t out_size) {
-    const index_t last = min(index_t(q + count - 1), (out_size - 1) / A::STRIDE);
-    return size >= OFFSET_STEP && q >= -A::least_high() && last < size - A::most_low();
 }
 
 // What no tap inside the image reaches is exactly zero, whatever weights the zeros beyond it met. RH: the row phase of
@@ -530,15 +307,6 @@ __device__ __forceinline__ void with_width(int widest, F&& f) {
         f(Int<plan::STORE_WIDTH>{});
     else if constexpr (plan::STORE_WIDTH > 1)
         f(Int<1>{});
-}
-
-__device__ __forceinline__ int widest_access(index_t row, const void* a, const void* b, const void* c) {
-    const unsigned long long bits = (unsigned long long)(row * index_t(sizeof(Element))) | (unsigned long long)a |
-                                    (unsigned long long)b | (unsigned long long)c;
-    if (bits % 16 == 0) return VECTOR;
-    if (VECTOR == 8 && bits % 8 == 0) return 4;
-    if (bits % (2 * sizeof(Element)) == 0) return 2;
-    return 1;
 }
 
 // ---------------------------------------------------------------- one block
@@ -732,21 +500,6 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
                 });
             }
         });
-    }
-}
-
-// The depth taps of output plane d that fall into the image.
-__device__ __forceinline__ void find_depth_taps(Place& place, index_t d) {
-    if constexpr (layer::KERNEL_D == 1 && layer::STRIDE_D == 1 && layer::PAD_D == 0) {
-        place.first_tap_d = 0, place.first_d = d, place.taps_d = d < place.depth ? 1 : 0;
-    } else {
-        const Phase phase = PHASES_D[d % layer::STRIDE_D];
-        place.first_tap_d = phase.first_tap, place.taps_d = phase.taps;
-        place.first_d = d / layer::STRIDE_D + phase.first_offset;
-        while (place.taps_d > 0 && place.first_d >= place.depth) {
-            place.first_d -= layer::OFFSET_STEP_D, place.first_tap_d += layer::TAP_STEP_D, --place.taps_d;
-        }
-        while (place.taps_d > 0 && place.first_d - (place.taps_d - 1) * layer::OFFSET_STEP_D < 0) --place.taps_d;
     }
 }
 

@@ -1,0 +1,29 @@
+// Place: what a block works on, of channels-first tensors.
+
+struct Place {
+    const Element* x;     // first channel of the group, the sample
+    const Element* w;     // first weight of the channel block
+    long long y;          // offset of the block's first output channel, at its depth, in y and in the residual
+    int channel;          // of all output channels: first of the block
+    int channels;         // that exist in the block
+    int q_h, q_w;         // first position
+    int taps_d, first_tap_d;
+    index_t first_d;      // input depth of the first depth tap
+    index_t depth, height, width, plane;  // of the input
+    index_t out_height, out_width, out_plane;
+};
+
+// The depth taps of output plane d that fall into the image.
+__device__ __forceinline__ void find_depth_taps(Place& place, index_t d) {
+    if constexpr (layer::KERNEL_D == 1 && layer::STRIDE_D == 1 && layer::PAD_D == 0) {
+        place.first_tap_d = 0, place.first_d = d, place.taps_d = d < place.depth ? 1 : 0;
+    } else {
+        const Phase phase = PHASES_D[d % layer::STRIDE_D];
+        place.first_tap_d = phase.first_tap, place.taps_d = phase.taps;
+        place.first_d = d / layer::STRIDE_D + phase.first_offset;
+        while (place.taps_d > 0 && place.first_d >= place.depth) {
+            place.first_d -= layer::OFFSET_STEP_D, place.first_tap_d += layer::TAP_STEP_D, --place.taps_d;
+        }
+        while (place.taps_d > 0 && place.first_d - (place.taps_d - 1) * layer::OFFSET_STEP_D < 0) --place.taps_d;
+    }
+}
