@@ -116,10 +116,9 @@ TEST_F(KeyTest, TheArch) {
 
 TEST_F(KeyTest, LargeSizesAndTheBatchAreAllAlike) {
     const std::string key_of_any_size = key(parse_layer(kLayer));
-    for (const char* sizes : {"n1 in200x302 ", "n64 in200x302 ", "in1000x702 "})
+    // in200x301 has rows of 905 floats, which do not start where 16 bytes do: lines are stored wherever they begin.
+    for (const char* sizes : {"n1 in200x302 ", "n64 in200x302 ", "in1000x702 ", "in200x301 "})
         EXPECT_EQ(key(parse_layer(sizes + std::string(kLayer))), key_of_any_size) << sizes;
-    EXPECT_NE(key(parse_layer("in200x301 " + std::string(kLayer))), key_of_any_size)
-        << "rows of 905 floats do not start where 16 bytes do: narrower stores";
     EXPECT_NE(key(parse_layer("n1 in4x4 " + std::string(kLayer))), key_of_any_size)
         << "a small image has smaller tiles";
 }
