@@ -66,14 +66,13 @@ TEST_P(Mma, MultipliesMatrices) {
     Words a, b;
     for (int warp = 0; warp < 2; ++warp) {
         for (int row = 0; row < 16; ++row)
-            for (int k = 0; k < depth; k += per_word)
-                a.push_back(word(number(warp, row, k), number(warp, row, k + 1)));
+            for (int k = 0; k < depth; k += per_word) a.push_back(word(number(warp, row, k), number(warp, row, k + 1)));
         for (int k = 0; k < depth; k += per_word)
             for (int column = 0; column < 8; ++column)
                 b.push_back(word(number(warp + 2, k, column), number(warp + 2, k + 1, column)));
     }
-    for (const auto order : {LaunchOptions::Order::ascending, LaunchOptions::Order::descending,
-                             LaunchOptions::Order::shuffled}) {
+    for (const auto order :
+         {LaunchOptions::Order::ascending, LaunchOptions::Order::descending, LaunchOptions::Order::shuffled}) {
         const std::vector<float> y = multiply(static_cast<int>(dtype), a, b, 3, order);
         for (int i = 0; i < 256; ++i) {
             const int warp = i / 128, row = i / 8 % 16, column = i % 8;
