@@ -71,6 +71,7 @@ std::vector<Plan> candidates(const Layer& layer, const Arch& arch, std::size_t m
         if (plan != plans.front() && tile.unsupported(layer, arch, plan.exact_nonfinite).empty()) plans.push_back(plan);
     };
     add(DirectTile::standard(layer, arch));
+    for (const ImplicitGemmTile& tile : implicit_gemm_candidates(layer, arch, most_per_family)) add(tile);
     for (const UnrolledTile& tile : unrolled_candidates(layer, arch, most_per_family)) add(tile);
     return plans;
 }

@@ -60,6 +60,7 @@ void put_layer(const Layer& layer, data& values) {
     values["out_per_group"] = std::to_string(layer.out_channels_per_group());
     values["dtype"] = std::to_string(static_cast<int>(layer.dtype));
     values["dtype_name"] = std::string(to_string(layer.dtype));
+    values["tf32"] = boolean(layer.precision == Precision::tf32);
     values["channels_last"] = boolean(layer.layout == Layout::channels_last);
     const auto axes = axes_3d(layer);
     const auto all = phases_3d(layer);

@@ -30,8 +30,10 @@ Source render(const Layer& layer, const Plan& plan, const Arch& arch) {
     source.constants = fmt::format("{} | {} | {}", to_string(layer), to_string(plan), to_string(arch));
     source.text = "#line 1 \"prologue\"\n" + prologue;
     for (const char* piece : kPieces) append(source.text, piece);
-    if (std::holds_alternative<UnrolledTile>(plan.tile))
+    const bool matrices = std::holds_alternative<ImplicitGemmTile>(plan.tile);
+    if (matrices || std::holds_alternative<UnrolledTile>(plan.tile))
         for (const char* piece : kTiledPieces) append(source.text, piece);
+    if (matrices) append(source.text, "device/mma.cuh");
     append(source.text, fmt::format("families/{}.cu", family_name(plan)));
     return source;
 }

@@ -21,6 +21,7 @@ struct State {
     char* shared = nullptr;
     // Where the last checked access went. Most accesses follow one to the same tensor, and need no call.
     Span last_read, last_written;
+    bool warp_turn[1024] = {};  // of each thread: which of two tables its warp uses next
 
     // Sets last_read or last_written to the range around the access; does not return where there is none.
     void (*find)(const void* address, Size bytes, bool write) = nullptr;

@@ -47,6 +47,24 @@ inline void __trap(const char* file = __builtin_FILE(), int line = __builtin_LIN
     convt_sim::state.trap(file, line);
 }
 
+namespace convt_sim {
+
+// What the lanes of a warp show each other: each its words, and sees those of all. Two tables take turns, so that no
+// lane writes again before all have read.
+template <int WORDS>
+const unsigned (*share_in_warp(const unsigned (&mine)[WORDS], const char* file = __builtin_FILE(),
+                               int line = __builtin_LINE()))[WORDS] {
+    static unsigned tables[32][2][32][WORDS];
+    const unsigned thread = state.thread.x;
+    auto& table = tables[thread / 32][state.warp_turn[thread]];
+    state.warp_turn[thread] = !state.warp_turn[thread];
+    for (int i = 0; i < WORDS; ++i) table[thread % 32][i] = mine[i];
+    state.warp_barrier(0xffffffff, file, line);
+    return table;
+}
+
+}  // namespace convt_sim
+
 extern "C" {
 float fmaf(float, float, float);
 float expf(float);

@@ -39,6 +39,22 @@ std::string check_random(const Device& device, std::uint64_t seed) {
     return check(engine(), device, drawn.layer, drawn.shape, seed, {}, options);
 }
 
+// A layer that tensor cores serve, by any of their tiles.
+std::string check_matrices(const Device& device, std::uint64_t seed) {
+    RandomLayer drawn = random_layer(seed, device.is_cuda() ? 2e7 : 4e5);
+    drawn.layer.layout = Layout::channels_first;
+    std::vector<std::string> plans;
+    for (const std::string& plan : Engine::plans(drawn.layer, device.is_cuda() ? device.arch() : "sm_90", 2000))
+        if (plan.starts_with("implicit_gemm ")) plans.push_back(plan);
+    if (plans.empty()) return "no tile of implicit_gemm serves " + to_string(drawn.layer);
+    RunOptions options;
+    options.prepare.plan = plans[seed * 7919 % plans.size()];
+    options.residual_is_y = drawn.residual_is_y;
+    options.forget_sizes = drawn.forget_sizes;
+    const std::string failure = check(engine(), device, drawn.layer, drawn.shape, seed, {}, options);
+    return failure.empty() ? failure : options.prepare.plan + "\n" + failure;
+}
+
 class Property : public testing::TestWithParam<int> {};
 
 TEST_P(Property, RandomLayersMatchTheDefinition) {
@@ -55,6 +71,22 @@ TEST_P(Property, RandomLayersMatchTheDefinition) {
         ADD_FAILURE() << "CONVT_TEST_SEED=" << seeds[i] << " CONVT_TEST_COUNT=1\n" << failure;
     });
     std::cout << device.name() << ": " << seeds.size() << " random layers from seed " << first << "\n";
+}
+
+TEST_P(Property, RandomLayersMatchTheDefinitionOnTensorCores) {
+    CONVT_SUBJECT(device);
+    if (device.is_cuda() && std::stoi(device.arch().substr(3)) < 80) GTEST_SKIP() << "needs sm_80 or newer";
+    const std::uint64_t first = number_from("CONVT_TEST_SEED", kSeed);
+    const std::uint64_t count = number_from("CONVT_TEST_COUNT", device.is_cuda() ? 500 : 60);
+    std::mutex mutex;
+    std::vector<std::uint64_t> seeds;
+    for (std::uint64_t i = static_cast<std::uint64_t>(GetParam()); i < count; i += kShards) seeds.push_back(first + i);
+    parallel(seeds.size(), threads(device), [&](std::size_t i) {
+        const std::string failure = check_matrices(device, seeds[i]);
+        if (failure.empty()) return;
+        const std::scoped_lock lock(mutex);
+        ADD_FAILURE() << "CONVT_TEST_SEED=" << seeds[i] << " CONVT_TEST_COUNT=1\n" << failure;
+    });
 }
 
 INSTANTIATE_TEST_SUITE_P(Shard, Property, testing::Range(0, kShards));

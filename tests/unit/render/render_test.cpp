@@ -40,14 +40,25 @@ TEST(Render, EveryParameterChangesTheSource) {
     };
     std::set<std::string> sources = {render_text(kLayer).text};
     for (const char* variant : variants) EXPECT_TRUE(sources.insert(render_text(variant).text).second) << variant;
-    const char* const plans[] = {"direct positions=1x2x64",  "direct per_thread=2",
-                                 "direct channels=2",        "direct vectors=2",
-                                 "direct row_phases=1",      "direct column_phases=1",
-                                 "direct chunk=2",           "direct stage_input=0",
-                                 "direct stage_weights=0",   "direct partial=32",
-                                 "direct unroll=2",          "direct index=64",
-                                 "direct exact_nonfinite=1", "reference",
-                                 "reference threads=64"};
+    const char* const plans[] = {"direct positions=1x2x64",
+                                 "direct per_thread=2",
+                                 "direct channels=2",
+                                 "direct vectors=2",
+                                 "direct row_phases=1",
+                                 "direct column_phases=1",
+                                 "direct chunk=2",
+                                 "direct stage_input=0",
+                                 "direct stage_weights=0",
+                                 "direct partial=32",
+                                 "direct unroll=2",
+                                 "direct index=64",
+                                 "direct exact_nonfinite=1",
+                                 "reference",
+                                 "reference threads=64",
+                                 "implicit_gemm",
+                                 "implicit_gemm order=0",
+                                 "implicit_gemm join=5",
+                                 "implicit_gemm min_blocks=1"};
     for (const char* plan : plans)
         EXPECT_TRUE(sources.insert(render_text(kLayer, {90, 0}, {plan, false}).text).second) << plan;
     EXPECT_TRUE(sources.insert(render_text(kLayer, {80, 0}).text).second);
@@ -91,6 +102,12 @@ TEST(Render, CompilesForEveryArch) {
             EXPECT_NO_THROW((void)nvrtc.compile(render_text(text, arch), arch));
         }
     }
+    for (const Arch& arch : {Arch{80, 0}, Arch{90, 0}, nvrtc.archs().back()})
+        for (const char* text : {"c32 o64 k3x5 s2x3 p1x2 d2x1 g4 bias", "c64 o64 k3x3 tf32 residual",
+                                 "c20 o40 k4 s2 p1 f16 affine gelu", "c32 o16 k3x3x3 s1x2x2 op0x1x1 bf16"}) {
+            SCOPED_TRACE(std::string(text) + " " + to_string(arch));
+            EXPECT_NO_THROW((void)nvrtc.compile(render_text(text, arch, {"implicit_gemm", false}), arch));
+        }
     // The other families and the rare options on one arch: what differs between archs is in the pieces that all share.
     const Arch hopper{90, 0};
     for (const char* text : layers)

@@ -37,7 +37,7 @@ inline Source kernel_source(const std::string& body, const Prologue& p = {}) {
                                   ";\nconstexpr float SCALE = " + p.scale + ", NEGATIVE_SLOPE = " + p.negative_slope +
                                   ", CLAMP_LOW = " + p.clamp_low + ", CLAMP_HIGH = " + p.clamp_high + ";\n}\n";
     return {constants + device_piece("args.cuh") + device_piece("memory.cuh") + device_piece("numeric.cuh") +
-                device_piece("epilogue.cuh") + "#line 1 \"body.cu\"\n" + body,
+                device_piece("epilogue.cuh") + device_piece("mma.cuh") + "#line 1 \"body.cu\"\n" + body,
             "kernel", constants};
 }
 

@@ -1,0 +1,83 @@
+#include "plan/implicit_gemm_cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace convt_jit {
+namespace {
+
+// A multiprocessor of a data-centre GPU, per clock cycle.
+constexpr double kProcessors = 132;
+constexpr double kIssue = 4;           // instructions of a warp
+constexpr double kMma = 0.6;           // m16n8k8 of tf32, m16n8k16 of 16-bit types
+constexpr double kSharedBytes = 128;   // to and from shared memory
+constexpr double kGlobalBytes = 13.4;  // to and from DRAM, its share
+constexpr double kCacheBytes = 24;     // from the L2, its share
+constexpr double kLoadLatency = 900;   // cycles between the start of a load and its bytes
+constexpr double kIdleWarps = 2;       // that wait while the others work
+constexpr double kOverlap = 0.2;       // of what is not the bottleneck and still takes time
+constexpr double kBarrier = 60;        // cycles of a chunk that no product fills
+constexpr double kWeightLines = 8;     // cycles of a copy of 32 weights, which lie in several lines
+
+}  // namespace
+
+double implicit_gemm_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& work, const ImplicitGemmTile& t,
+                            const ImplicitGemmResources& r, const Arch& arch) {
+    const UnrolledAxis& h = layer.horizontal;
+    const double element = layer.element_bytes;
+    const double channel_blocks = std::ceil(static_cast<double>(layer.out_per_group) / t.block_channels);
+    const double tiles_h = std::ceil(static_cast<double>(work.positions[0]) / t.positions[0]);
+    const double tiles_w = std::ceil(static_cast<double>(work.positions[1]) / t.positions[1]);
+    const double blocks = static_cast<double>(work.samples) * tiles_h * tiles_w * channel_blocks * work.groups *
+                          layer.row_phases;
+    const double full = static_cast<double>(work.positions[0]) / (tiles_h * t.positions[0]) *
+                        static_cast<double>(work.positions[1]) / (tiles_w * t.positions[1]);
+    const double channels_full = static_cast<double>(layer.out_per_group) / (channel_blocks * t.block_channels);
+
+    // Of one block, on average over depths and row phases, some of which have no taps.
+    const double warps = r.threads / 32.0;
+    const double chunks =
+        layer.mean_depth_taps * std::ceil(static_cast<double>(layer.in_per_group) / t.chunk);
+    const double with_taps = static_cast<double>(layer.used_rows) / layer.row_phases;
+    const double steps = chunks * layer.mean_taps_h * h.taps * r.steps;
+    const double products = warps * steps * r.warp_m * r.warp_n * (layer.split ? 3 : 1);
+    const double words = 4.0 * r.warp_m + 2.0 * r.warp_n;  // of a warp's fragments, in one step
+    const double conversions = layer.element_bytes == 2 ? 0 : layer.split ? 3 * words : words;
+    const double joins = t.join > 0 ? 4.0 * r.warp_m * r.warp_n / t.join : 0;
+    const double reads = r.warp_m + 2.0 * r.warp_n;
+
+    const double input_words = chunks * with_taps * (t.chunk / layer.word_channels()) * r.tile_height * r.tile_width;
+    const double weight_words = steps * t.block_channels * 8;
+    const double outputs = static_cast<double>(t.positions[0]) * t.positions[1] * h.stride * t.block_channels;
+    const double stage_issue = input_words / 128 * 4 + weight_words / 32 * (layer.element_bytes == 2 ? 4 : 1.5);
+    const double store_issue = outputs / 32 * 4;
+
+    const double tensor = products / kMma;
+    const double issue =
+        (warps * steps * (conversions + joins + reads) + products + stage_issue + store_issue) / kIssue;
+    const double shared = warps * steps * words + (input_words * 4 + weight_words * 8 + outputs * 12) / kSharedBytes;
+    const double lines = weight_words / 32 * kWeightLines;
+    const double cache = (input_words * 4 * element / 4 * layer.word_channels() +
+                          weight_words * element * layer.word_channels()) / kCacheBytes;
+    const double fresh = static_cast<double>(t.positions[0]) * t.positions[1] * layer.in_per_group * element * full /
+                         (channel_blocks * layer.row_phases);
+    const double store_bytes = outputs * full * channels_full * element * 1.05;
+    const double global = (fresh + store_bytes) / kGlobalBytes;
+
+    const double busiest = std::max({tensor, issue, shared, lines, cache, global});
+    const double others = tensor + issue + shared + lines + cache + global - busiest;
+    const double resident = implicit_gemm_resident(r, arch);
+    const double awake = resident * warps;
+    const double efficiency = awake / (awake + kIdleWarps);
+    // One block after the other: latencies that nothing of its own hides.
+    const double alone = kLoadLatency * (1 + (layer.element_bytes == 2 ? chunks * 0.5 : 0)) + chunks * kBarrier +
+                         std::max(tensor, issue) + store_bytes / kGlobalBytes * 0.3 + outputs * 12 / kSharedBytes;
+    const double per_processor = blocks / kProcessors;
+    const double throughput = std::max(per_processor, 1.0) * (busiest + kOverlap * others) / efficiency;
+    const double rounds = std::max(1.0, per_processor / resident);
+    const double waves = rounds < 8 ? std::ceil(rounds - 0.05) : rounds;
+    return std::max(throughput * (waves / rounds * 0.5 + 0.5), waves * alone) +
+           0.1 * std::min(throughput, waves * alone);
+}
+
+}  // namespace convt_jit

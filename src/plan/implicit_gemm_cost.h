@@ -1,0 +1,16 @@
+// Cost: the modelled time of an `implicit_gemm` tile, by which candidates are ordered. Pure functions.
+#pragma once
+
+#include "convt_jit/layer.h"
+#include "plan/arch.h"
+#include "plan/implicit_gemm_resources.h"
+#include "plan/unrolled_cost.h"
+
+namespace convt_jit {
+
+// Clock cycles of a whole GPU, in the same unit as unrolled_cycles().
+[[nodiscard]] double implicit_gemm_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& work,
+                                          const ImplicitGemmTile& tile, const ImplicitGemmResources& resources,
+                                          const Arch& arch);
+
+}  // namespace convt_jit

@@ -1,0 +1,138 @@
+#include "plan/implicit_gemm_resources.h"
+
+#include "plan/shared_limit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace convt_jit {
+namespace {
+
+constexpr std::int64_t kMostProducts = 400;  // mma that are unrolled: they are what compiling takes
+constexpr std::int64_t kMostRegisters = 232;
+constexpr int kMostHeld = 4;  // pieces of input that a thread holds in registers
+
+int modulo(int a, int b) { return (a % b + b) % b; }
+int round_up(int a, int b) { return (a + b - 1) / b * b; }
+// The least number from n on that leaves `rest` when it is divided by the 32 banks.
+std::int64_t pitch(std::int64_t n, int rest) { return n + (rest + 32 - n % 32) % 32; }
+
+}  // namespace
+
+ImplicitGemmLayer ImplicitGemmLayer::make(const Layer& layer) {
+    ImplicitGemmLayer result;
+    if (layer.layout == Layout::channels_last) {
+        result.refusal = "implicit_gemm serves channels-first tensors";
+        return result;
+    }
+    const auto axes = axes_3d(layer);
+    if (!UnrolledAxis::fits(axes[2])) {
+        result.refusal = fmt::format("implicit_gemm serves kernels and strides up to {} along width, and small halos",
+                                     UnrolledAxis::kMost);
+        return result;
+    }
+    constexpr std::int64_t kMostTaps = 256, kMostReach = 1024, kMostChannels = 1 << 20, kMostStride = 1 << 12;
+    const auto step = [](const AxisParameters& axis) { return axis.stride / std::gcd(axis.stride, axis.dilation); };
+    const std::int64_t taps_h = ceil_div(axes[1].kernel, step(axes[1]));
+    const std::int64_t taps_d = ceil_div(axes[0].kernel, step(axes[0]));
+    const std::int64_t reach = (taps_h - 1) * (axes[1].dilation / std::gcd(axes[1].stride, axes[1].dilation));
+    if (taps_h > kMostTaps || taps_d > kMostTaps || reach > kMostReach || axes[1].stride > kMostStride ||
+        axes[0].stride > kMostStride || layer.in_channels > kMostChannels || layer.out_channels > kMostChannels) {
+        result.refusal = fmt::format(
+            "implicit_gemm serves up to {} taps of a phase that lie within {} rows, strides up to {} and {} channels",
+            kMostTaps, kMostReach, kMostStride, kMostChannels);
+        return result;
+    }
+    result.horizontal = UnrolledAxis::make(axes[2]);
+    result.taps_h = static_cast<int>(taps_h);
+    result.reach_h = static_cast<int>(reach);
+    result.row_phases = static_cast<int>(axes[1].stride);
+    result.used_rows = static_cast<int>(std::min(axes[1].kernel, step(axes[1])));
+    result.mean_taps_h = static_cast<double>(axes[1].kernel) / static_cast<double>(axes[1].stride);
+    result.depth_taps = static_cast<int>(taps_d);
+    result.mean_depth_taps = static_cast<double>(axes[0].kernel) / static_cast<double>(axes[0].stride);
+    result.in_per_group = static_cast<int>(layer.in_channels_per_group());
+    result.out_per_group = static_cast<int>(layer.out_channels_per_group());
+    result.element_bytes = layer.dtype == DType::f32 ? 4 : 2;
+    result.split = layer.dtype == DType::f32 && layer.precision == Precision::ieee;
+    return result;
+}
+
+std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const ImplicitGemmTile& t,
+                                    ImplicitGemmResources& r) {
+    const UnrolledAxis& h = layer.horizontal;
+    for (const int n : {t.positions[0], t.positions[1], t.block_channels, t.warps_m, t.warps_n, t.chunk, t.stages,
+                        t.min_blocks})
+        if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);
+    if (t.join > 4096) return fmt::format("join is {}, allowed: 0 to 4096", t.join);
+    if (t.order > ImplicitGemmTile::kPlanes) return fmt::format("order is {}, allowed: 0 and 1", t.order);
+    if (std::int64_t{t.warps_m} * t.warps_n > 32) return "a block has more than 32 warps";
+    const auto divides = [](std::int64_t whole, std::int64_t part, const char* what) {
+        return whole % part == 0 ? std::string() : fmt::format("{} {} does not divide by {}", what, whole, part);
+    };
+    const std::int64_t row_tiles = t.positions[1] / 8, tiles = row_tiles * t.positions[0];
+    for (const std::string& why : {divides(t.positions[1], 8, "positions (width)"),
+                                   divides(t.block_channels, 16 * t.warps_m, "block_channels"),
+                                   divides(tiles, t.warps_n, "the number of 8 positions,"),
+                                   divides(t.chunk, 8 * layer.word_channels(), "chunk")})
+        if (!why.empty()) return why;
+    r.threads = 32 * t.warps_m * t.warps_n;
+    r.warp_m = t.block_channels / 16 / t.warps_m;
+    r.warp_n = static_cast<int>(tiles / t.warps_n);
+    if (row_tiles % r.warp_n != 0 && r.warp_n % row_tiles != 0)
+        return fmt::format("a warp has {} times 8 positions of rows of {}: neither a part of a row nor whole rows",
+                           r.warp_n, row_tiles);
+    r.chunks = layer.depth_taps * ((layer.in_per_group + t.chunk - 1) / t.chunk);
+    const int stages = std::min(t.stages, r.chunks);
+    if (stages < 2 && r.chunks > 1) return "a ring needs two stages";
+    if (layer.element_bytes == 2 && stages > 2) return "input of 16-bit elements has two stages";
+
+    const int vector = 16 / layer.element_bytes;
+    r.tile_height = t.positions[0] + layer.reach_h;
+    r.tile_width = round_up(t.positions[1] + h.high - (h.low - modulo(h.low, vector)), vector);
+    const int words = t.chunk / layer.word_channels();
+    r.steps = words / 8;
+    const std::int64_t plane = pitch(std::int64_t{r.tile_height} * r.tile_width, 8);
+    const std::int64_t input = words * plane;
+    const std::int64_t weights = std::int64_t{layer.taps_h} * h.taps * r.steps * (t.block_channels / 16) * 128;
+    const std::int64_t line = std::int64_t{t.positions[1]} * h.stride;
+    const std::int64_t slab = std::int64_t{16} * t.warps_m * pitch(t.positions[0] * line, h.stride == 2 ? 16 : 8);
+    r.shared_bytes = 4 * std::max(stages * (input + weights), slab) + 12 * t.block_channels + 4;
+
+    const std::int64_t fragments = std::int64_t{r.warp_m} * r.warp_n;
+    r.products = fragments * h.taps * (layer.split ? 3 : 1);
+    if (r.products > kMostProducts)
+        return fmt::format("{} matrix products of a warp are unrolled, allowed: up to {}", r.products, kMostProducts);
+    if (fragments * h.stride > 64)
+        return fmt::format("a warp has {} sums of 16 x 8 outputs, allowed: up to 64", fragments * h.stride);
+    const std::int64_t held = layer.element_bytes == 2 ? (std::int64_t{words} * r.tile_height * (r.tile_width / 8) +
+                                                          r.threads - 1) / r.threads
+                                                       : 0;
+    if (held > kMostHeld)
+        return fmt::format("a thread holds {} pieces of the next chunk, allowed: up to {}", held, kMostHeld);
+    r.registers = 4 * fragments * (h.used + (t.join > 0 ? 1 : 0)) +
+                  (layer.split ? 2 : 1) * (4 * r.warp_m + 2 * r.warp_n) + 8 * held + (layer.split ? 68 : 48);
+    return {};
+}
+
+int implicit_gemm_resident(const ImplicitGemmResources& r, const Arch& arch) {
+    const std::int64_t registers = std::min<std::int64_t>(255, (r.registers + 7) / 8 * 8);
+    const std::int64_t shared = static_cast<std::int64_t>(shared_of_multiprocessor(arch)) / (r.shared_bytes + 1024);
+    const std::int64_t resident =
+        std::min({shared, 65536 / (registers * r.threads), std::int64_t{2048 / r.threads}, std::int64_t{32}});
+    return static_cast<int>(std::max<std::int64_t>(resident, 1));
+}
+
+std::string implicit_gemm_shortage(const ImplicitGemmResources& r, const Arch& arch) {
+    if (arch.number < 80) return fmt::format("implicit_gemm needs sm_80 or newer, not {}", to_string(arch));
+    if (r.registers > kMostRegisters || r.threads * r.registers > 65536)
+        return fmt::format("a thread needs about {} registers, and a block has {} threads", r.registers, r.threads);
+    if (r.shared_bytes > static_cast<std::int64_t>(shared_limit(arch)))
+        return fmt::format("a block needs {} bytes of shared memory, {} has {}", r.shared_bytes, to_string(arch),
+                           shared_limit(arch));
+    return {};
+}
+
+}  // namespace convt_jit

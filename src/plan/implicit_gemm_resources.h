@@ -1,0 +1,53 @@
+// Resources of an `implicit_gemm` tile: what templates/families/implicit_gemm.cu works out from the same constants, and
+// what the compiler will make of it. Pure functions.
+#pragma once
+
+#include "convt_jit/layer.h"
+#include "plan/arch.h"
+#include "plan/implicit_gemm.h"
+#include "plan/unrolled_resources.h"
+
+#include <cstdint>
+#include <string>
+
+namespace convt_jit {
+
+// The parts of a layer that the resources of all its tiles follow from.
+struct ImplicitGemmLayer {
+    std::string refusal;  // why no tile can serve the layer; nothing else is set then
+    UnrolledAxis horizontal;
+    int taps_h = 1;         // of one row phase, at most
+    int reach_h = 0;        // rows between the first tap of a row phase and the last
+    int row_phases = 1;     // of the output
+    double mean_taps_h = 1;  // over the row phases
+    int used_rows = 1;      // row phases that have taps
+    int depth_taps = 1;     // of one output depth, at most
+    double mean_depth_taps = 1;
+    int in_per_group = 1, out_per_group = 1;
+    int element_bytes = 4;
+    bool split = false;  // f32 factors are sums of two tf32 numbers
+
+    [[nodiscard]] int word_channels() const { return 4 / element_bytes; }
+    [[nodiscard]] static ImplicitGemmLayer make(const Layer& layer);
+};
+
+struct ImplicitGemmResources {
+    int threads = 0;
+    int warp_m = 1, warp_n = 1;  // fragments of one warp
+    int steps = 1;               // of a chunk
+    int chunks = 1;              // at most
+    int tile_height = 0, tile_width = 0;
+    std::int64_t products = 0;   // mma that are unrolled
+    std::int64_t registers = 0;  // an estimate
+    std::int64_t shared_bytes = 0;
+};
+
+// Empty where the tile's numbers fit each other; then `resources` is set.
+[[nodiscard]] std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const ImplicitGemmTile& tile,
+                                                  ImplicitGemmResources& resources);
+// Blocks that fit on a multiprocessor at a time.
+[[nodiscard]] int implicit_gemm_resident(const ImplicitGemmResources& resources, const Arch& arch);
+// Empty where the arch has what the tile needs.
+[[nodiscard]] std::string implicit_gemm_shortage(const ImplicitGemmResources& resources, const Arch& arch);
+
+}  // namespace convt_jit

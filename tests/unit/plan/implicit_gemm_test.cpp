@@ -1,0 +1,116 @@
+#include "plan/implicit_gemm.h"
+
+#include "convt_jit/error.h"
+#include "plan/implicit_gemm_cost.h"
+#include "plan/implicit_gemm_resources.h"
+#include "plan/plan.h"
+#include "plan/shared_limit.h"
+
+#include <gtest/gtest.h>
+
+namespace convt_jit {
+namespace {
+
+const Arch kHopper{90, 0};
+
+constexpr const char* kLayers[] = {
+    "n8 c64 o64 in1024x1024 k3x3 bias",
+    "n64 c128 o128 in65536 k3 bias tf32",
+    "n16 c32 o64 in131072 k3 s2 p1 d2 bias f16",
+    "n64 c256 o256 in32x24 k4x4 s2 p1 bias",
+    "n8 c32 o32 in12x24x48 k3x5x7 s2 p1x2x3 op1 g4 bias bf16",
+    "n16 c512 o256 in128 k16 s8 p4 bias",
+    "c64 o64 k3x3",
+};
+
+TEST(ImplicitGemm, HasCandidatesThatFit) {
+    for (const char* text : kLayers) {
+        const Layer layer = parse_layer(text);
+        for (const int arch : {80, 86, 90, 120}) {
+            const Arch target{arch, 0};
+            const auto tiles = implicit_gemm_candidates(layer, target, 50);
+            EXPECT_GE(tiles.size(), 10u) << text << " on " << arch;
+            for (const ImplicitGemmTile& tile : tiles) {
+                EXPECT_EQ(tile.unsupported(layer, target, false), "") << text;
+                EXPECT_LE(tile.shared_bytes(layer), shared_limit(target)) << text;
+                EXPECT_LE(tile.threads(layer), 1024) << text;
+            }
+            EXPECT_EQ(tiles.front(), ImplicitGemmTile::standard(layer, target)) << text;
+        }
+    }
+}
+
+TEST(ImplicitGemm, TextAndBack) {
+    const Layer layer = parse_layer(kLayers[0]);
+    Plan plan = choose(layer, kHopper, {"implicit_gemm", false});
+    EXPECT_EQ(parse_plan(to_string(plan), layer, kHopper), plan);
+    auto& tile = std::get<ImplicitGemmTile>(plan.tile);
+    tile = {{2, 40}, 48, 3, 5, 24, 4, 7, 2, ImplicitGemmTile::kInputs};
+    EXPECT_EQ(parse_plan(to_string(plan), layer, kHopper), plan);
+}
+
+TEST(ImplicitGemm, IsOnlyTakenWhereItIsAskedFor) {
+    for (const char* text : kLayers)
+        EXPECT_FALSE(std::holds_alternative<ImplicitGemmTile>(choose(parse_layer(text), kHopper).tile)) << text;
+}
+
+TEST(ImplicitGemm, RefusalsSayWhy) {
+    const auto why = [](const char* text, const char* plan, int arch = 90, bool exact_nonfinite = false) {
+        try {
+            (void)choose(parse_layer(text), {arch, 0}, {plan, exact_nonfinite});
+        } catch (const UnsupportedError& error) {
+            const std::string message = error.what();
+            return message.substr(message.find(": ", message.find("cannot serve")) + 2);
+        }
+        return std::string("accepted");
+    };
+    constexpr const char* kTile = "implicit_gemm positions=4x32 block_channels=64 warps_m=2 warps_n=4 chunk=16 stages=2";
+    EXPECT_EQ(why("c64 o64 k3x3", kTile), "accepted");
+    EXPECT_EQ(why("c64 o64 k3x3", kTile, 75), "implicit_gemm needs sm_80 or newer, not sm_75");
+    EXPECT_EQ(why("c64 o64 k3x3 nhwc", kTile), "implicit_gemm serves channels-first tensors");
+    EXPECT_EQ(why("c64 o64 k3x3", kTile, 90, true), "implicit_gemm multiplies weights by the zeros beyond the input");
+    const auto with = [&](const char* text, const char* key) { return why(text, key); };
+    EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm positions=4x32 block_channels=40 warps_m=2"),
+              "block_channels 40 does not divide by 32");
+    EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm positions=4x36"), "positions (width) 36 does not divide by 8");
+    EXPECT_EQ(with("c64 o64 k3x3 f16", "implicit_gemm positions=4x32 chunk=8"), "chunk 8 does not divide by 16");
+    EXPECT_EQ(with("c64 o64 k3x3 f16", "implicit_gemm positions=4x32 block_channels=64 warps_m=2 warps_n=4 chunk=16 "
+                                       "stages=3"),
+              "input of 16-bit elements has two stages");
+    EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm positions=4x24 block_channels=64 warps_m=2 warps_n=6 chunk=8 "
+                                   "stages=2"),
+              "a warp has 2 times 8 positions of rows of 3: neither a part of a row nor whole rows");
+    EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm stages=1"), "a ring needs two stages");
+}
+
+TEST(ImplicitGemm, TheGridCoversTheOutput) {
+    const Layer layer = parse_layer("n3 c20 o40 in5x11x30 k3x4x3 s2x3x2 p1 g2");
+    ImplicitGemmTile tile;
+    tile.positions = {4, 16};
+    tile.block_channels = 16;
+    const Dims out = output_size(layer, layer.input);  // 9x32x59
+    ASSERT_EQ(to_string(out), "9x32x59");
+    const Grid planes = tile.grid(layer, known_shape(layer));
+    EXPECT_EQ(planes.x, 2) << "30 positions";
+    EXPECT_EQ(planes.y, 9 * 3 * 3) << "11 positions and 3 phases of a row, 9 planes";
+    EXPECT_EQ(planes.z, 3 * 4);
+    tile.order = ImplicitGemmTile::kInputs;
+    EXPECT_EQ(tile.grid(layer, known_shape(layer)).x, 2 * 4);
+}
+
+TEST(ImplicitGemm, ModelKnowsWhatTensorCoresAreGoodFor) {
+    const auto cycles = [](const char* text) {
+        const Layer layer = parse_layer(text);
+        const ImplicitGemmLayer parts = ImplicitGemmLayer::make(layer);
+        const ImplicitGemmTile tile = ImplicitGemmTile::standard(layer, kHopper);
+        ImplicitGemmResources resources;
+        EXPECT_EQ(implicit_gemm_resources(parts, tile, resources), "");
+        return implicit_gemm_cycles(parts, UnrolledWork::make(layer), tile, resources, kHopper);
+    };
+    EXPECT_LT(cycles("n8 c64 o64 in512x512 k3x3 tf32"), cycles("n8 c64 o64 in512x512 k3x3"));
+    EXPECT_LT(cycles("n8 c64 o64 in512x512 k3x3 f16"), cycles("n8 c64 o64 in512x512 k3x3 tf32"));
+    EXPECT_GT(4 * cycles("n8 c64 o1 in512x512 k3x3"), cycles("n8 c64 o16 in512x512 k3x3")) << "one channel takes 16";
+}
+
+}  // namespace
+}  // namespace convt_jit
