@@ -27,6 +27,7 @@ namespace {
 struct Options {
     LayerChoice layers;
     std::string json, dtype, plans;
+    std::vector<std::string> families;
     std::size_t most = 40;
     std::size_t random = 0;
     int jobs = 0;
@@ -94,7 +95,14 @@ std::vector<Candidate> candidates_for(const Options& options, const Layer& layer
     }
     std::vector<std::string> modelled =
         Engine::plans(layer, arch, options.random > 0 ? std::numeric_limits<std::size_t>::max() : options.most);
-    const std::size_t first = std::min(modelled.size(), options.most + 2);
+    if (!options.families.empty())
+        modelled.erase(std::remove_if(modelled.begin(), modelled.end(),
+                                      [&](const std::string& plan) {
+                                          return std::find(options.families.begin(), options.families.end(),
+                                                           plan.substr(0, plan.find(' '))) == options.families.end();
+                                      }),
+                       modelled.end());
+    const std::size_t first = options.random > 0 ? std::min(modelled.size(), options.most + 2) : modelled.size();
     plans.insert(plans.end(), modelled.begin(), modelled.begin() + static_cast<std::ptrdiff_t>(first));
     std::mt19937_64 generator(7);
     for (std::size_t i = 0; i < options.random && first < modelled.size(); ++i) {
@@ -180,6 +188,10 @@ int autotune(const Options& options) {
     for (NamedLayer& named : layers) {
         if (options.dtype == "f16") named.layer.dtype = DType::f16;
         if (options.dtype == "bf16") named.layer.dtype = DType::bf16;
+        if (options.dtype == "f32" || options.dtype == "tf32") {
+            named.layer.dtype = DType::f32;
+            named.layer.precision = options.dtype == "tf32" ? Precision::tf32 : Precision::ieee;
+        }
         progress.about(fmt::format("{}: ", title(named)));
         try {
             tune(engine, device, named, options, flush, progress, results);
@@ -204,7 +216,10 @@ void add_autotune(CLI::App& app, int& status) {
     options->layers.add_to(*command);
     command->add_option("--json", options->json, "write all that was measured there")->type_name("FILE");
     command->add_option("--dtype", options->dtype, "instead of the layers' own")
-        ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+        ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}));
+    command->add_option("--families", options->families, "of these families only: unrolled,implicit_gemm")
+        ->delimiter(',')
+        ->type_name("A,B");
     command->add_option("--plans", options->plans, "try the plans of this file, one per line, too")->type_name("FILE");
     command->add_option("--candidates", options->most, "of each family, best modelled first")->capture_default_str();
     command->add_option("--random", options->random, "further candidates, drawn from the rest of the space");
