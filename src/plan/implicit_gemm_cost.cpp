@@ -28,16 +28,15 @@ double implicit_gemm_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& 
     const double channel_blocks = std::ceil(static_cast<double>(layer.out_per_group) / t.block_channels);
     const double tiles_h = std::ceil(static_cast<double>(work.positions[0]) / t.positions[0]);
     const double tiles_w = std::ceil(static_cast<double>(work.positions[1]) / t.positions[1]);
-    const double blocks = static_cast<double>(work.samples) * tiles_h * tiles_w * channel_blocks * work.groups *
-                          layer.row_phases;
+    const double blocks =
+        static_cast<double>(work.samples) * tiles_h * tiles_w * channel_blocks * work.groups * layer.row_phases;
     const double full = static_cast<double>(work.positions[0]) / (tiles_h * t.positions[0]) *
                         static_cast<double>(work.positions[1]) / (tiles_w * t.positions[1]);
     const double channels_full = static_cast<double>(layer.out_per_group) / (channel_blocks * t.block_channels);
 
     // Of one block, on average over depths and row phases, some of which have no taps.
     const double warps = r.threads / 32.0;
-    const double chunks =
-        layer.mean_depth_taps * std::ceil(static_cast<double>(layer.in_per_group) / t.chunk);
+    const double chunks = layer.mean_depth_taps * std::ceil(static_cast<double>(layer.in_per_group) / t.chunk);
     const double with_taps = static_cast<double>(layer.used_rows) / layer.row_phases;
     const double steps = chunks * layer.mean_taps_h * h.taps * r.steps;
     const double products = warps * steps * r.warp_m * r.warp_n * (layer.split ? 3 : 1);
@@ -57,8 +56,9 @@ double implicit_gemm_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& 
         (warps * steps * (conversions + joins + reads) + products + stage_issue + store_issue) / kIssue;
     const double shared = warps * steps * words + (input_words * 4 + weight_words * 8 + outputs * 12) / kSharedBytes;
     const double lines = weight_words / 32 * kWeightLines;
-    const double cache = (input_words * 4 * element / 4 * layer.word_channels() +
-                          weight_words * element * layer.word_channels()) / kCacheBytes;
+    const double cache =
+        (input_words * 4 * element / 4 * layer.word_channels() + weight_words * element * layer.word_channels()) /
+        kCacheBytes;
     const double fresh = static_cast<double>(t.positions[0]) * t.positions[1] * layer.in_per_group * element * full /
                          (channel_blocks * layer.row_phases);
     const double store_bytes = outputs * full * channels_full * element * 1.05;

@@ -63,8 +63,8 @@ ImplicitGemmLayer ImplicitGemmLayer::make(const Layer& layer) {
 std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const ImplicitGemmTile& t,
                                     ImplicitGemmResources& r) {
     const UnrolledAxis& h = layer.horizontal;
-    for (const int n : {t.positions[0], t.positions[1], t.block_channels, t.warps_m, t.warps_n, t.chunk, t.stages,
-                        t.min_blocks})
+    for (const int n :
+         {t.positions[0], t.positions[1], t.block_channels, t.warps_m, t.warps_n, t.chunk, t.stages, t.min_blocks})
         if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);
     if (t.join > 4096) return fmt::format("join is {}, allowed: 0 to 4096", t.join);
     if (t.order > ImplicitGemmTile::kPlanes) return fmt::format("order is {}, allowed: 0 and 1", t.order);
@@ -73,10 +73,10 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
         return whole % part == 0 ? std::string() : fmt::format("{} {} does not divide by {}", what, whole, part);
     };
     const std::int64_t row_tiles = t.positions[1] / 8, tiles = row_tiles * t.positions[0];
-    for (const std::string& why : {divides(t.positions[1], 8, "positions (width)"),
-                                   divides(t.block_channels, 16 * t.warps_m, "block_channels"),
-                                   divides(tiles, t.warps_n, "the number of 8 positions,"),
-                                   divides(t.chunk, 8 * layer.word_channels(), "chunk")})
+    for (const std::string& why :
+         {divides(t.positions[1], 8, "positions (width)"), divides(t.block_channels, 16 * t.warps_m, "block_channels"),
+          divides(tiles, t.warps_n, "the number of 8 positions,"),
+          divides(t.chunk, 8 * layer.word_channels(), "chunk")})
         if (!why.empty()) return why;
     r.threads = 32 * t.warps_m * t.warps_n;
     r.warp_m = t.block_channels / 16 / t.warps_m;
@@ -107,9 +107,10 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
         return fmt::format("{} matrix products of a warp are unrolled, allowed: up to {}", r.products, kMostProducts);
     if (fragments * h.stride > 64)
         return fmt::format("a warp has {} sums of 16 x 8 outputs, allowed: up to 64", fragments * h.stride);
-    const std::int64_t held = layer.element_bytes == 2 ? (std::int64_t{words} * r.tile_height * (r.tile_width / 8) +
-                                                          r.threads - 1) / r.threads
-                                                       : 0;
+    const std::int64_t held =
+        layer.element_bytes == 2
+            ? (std::int64_t{words} * r.tile_height * (r.tile_width / 8) + r.threads - 1) / r.threads
+            : 0;
     if (held > kMostHeld)
         return fmt::format("a thread holds {} pieces of the next chunk, allowed: up to {}", held, kMostHeld);
     r.registers = 4 * fragments * (h.used + (t.join > 0 ? 1 : 0)) +

@@ -16,12 +16,12 @@ namespace convt_jit {
 struct ImplicitGemmLayer {
     std::string refusal;  // why no tile can serve the layer; nothing else is set then
     UnrolledAxis horizontal;
-    int taps_h = 1;         // of one row phase, at most
-    int reach_h = 0;        // rows between the first tap of a row phase and the last
-    int row_phases = 1;     // of the output
+    int taps_h = 1;          // of one row phase, at most
+    int reach_h = 0;         // rows between the first tap of a row phase and the last
+    int row_phases = 1;      // of the output
     double mean_taps_h = 1;  // over the row phases
-    int used_rows = 1;      // row phases that have taps
-    int depth_taps = 1;     // of one output depth, at most
+    int used_rows = 1;       // row phases that have taps
+    int depth_taps = 1;      // of one output depth, at most
     double mean_depth_taps = 1;
     int in_per_group = 1, out_per_group = 1;
     int element_bytes = 4;

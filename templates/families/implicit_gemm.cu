@@ -8,9 +8,9 @@
 // Sums go through a slab of shared memory, where column phases come to lie side by side, and leave as whole lines.
 
 // ---------------------------------------------------------------- constants of the tile
-enum Order { INPUTS, PLANES };                                    // which blocks run side by side: that read, or write, the same
-constexpr bool NARROW = sizeof(Element) == 2;                     // a word holds two channels
-constexpr bool SPLIT = !NARROW && !layer::TF32;                   // f32 factors are sums of two tf32 numbers
+enum Order { INPUTS, PLANES };                 // which blocks run side by side: that read, or write, the same
+constexpr bool NARROW = sizeof(Element) == 2;  // a word holds two channels
+constexpr bool SPLIT = !NARROW && !layer::TF32;  // f32 factors are sums of two tf32 numbers
 constexpr int WORD_CHANNELS = NARROW ? 2 : 1;
 constexpr int CHUNK_WORDS = plan::CHUNK / WORD_CHANNELS, STEPS = CHUNK_WORDS / 8;  // an mma sums over 8 words
 constexpr int WARPS = plan::WARPS_M * plan::WARPS_N, THREADS = 32 * WARPS;
@@ -307,9 +307,11 @@ __device__ __forceinline__ float plain_sum(const Place& place, const Rows& rows,
         for (int j = 0; j < rows.taps; ++j)
 #pragma unroll 1
             for (int kw = 0; kw < KW; ++kw) {
-                const index_t h = q_h + rows.high - j * layer::OFFSET_STEP_H, at = w + layer::PAD_W - kw * layer::DILATION_W;
+                const index_t h = q_h + rows.high - j * layer::OFFSET_STEP_H;
+                const index_t at = w + layer::PAD_W - kw * layer::DILATION_W;
                 if (h < 0 || h >= place.height || at < 0 || at % SW != 0 || at / SW >= place.width) continue;
-                const Element* x = place.x + (place.first_d - d * layer::OFFSET_STEP_D) * place.plane + h * place.width + at / SW;
+                const Element* x = place.x + (place.first_d - d * layer::OFFSET_STEP_D) * place.plane +
+                                   h * place.width + at / SW;
                 const int kd = place.first_tap_d + d * layer::TAP_STEP_D, kh = rows.first_tap + j * layer::TAP_STEP_H;
                 const Element* factor =
                     place.w + ((plan::weight_index_t(channel) * layer::KERNEL_D + kd) * KH + kh) * KW + kw;
@@ -340,51 +342,64 @@ __device__ __forceinline__ void store_lines(const ConvtArgs& args, const Place& 
         if (h >= place.out_height || channel >= place.channels) continue;
         EpilogueChannel parts;
         if constexpr (layer::HAS_BIAS || layer::AFFINE) parts = finish[channel];
-        store_line<ceil_div(LINE, LANES * VECTOR)>(args, place.y + channel * (long long)place.out_plane + h * place.out_width + first,
-                                                   count, threadIdx.x % LANES, LANES, parts, values_of(line, row));
+        const long long at = place.y + channel * (long long)place.out_plane + h * place.out_width + first;
+        store_line<ceil_div(LINE, LANES * VECTOR)>(args, at, count, threadIdx.x % LANES, LANES, parts, values_of(line, row));
     }
+}
+
+// The sums of 16 channels of a warp as runs of outputs, column phases side by side. Where one is not finite, `probe`
+// becomes NaN.
+template <int M>
+__device__ __forceinline__ void write_slab(float* target, const float (&sums)[COLUMN_SETS][WARP_M][WARP_N][4],
+                                           float& probe) {
+    constexpr int RUN = 2 * SW, V = widest(RUN, 4);
+#pragma unroll
+    for (int n = 0; n < WARP_N; ++n)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            float run[RUN];
+            static_for<0, RUN>([&](auto at) {
+                constexpr int E = decltype(at)::value / SW, R = decltype(at)::value % SW;
+                if constexpr (Horizontal::used(R)) {
+                    run[at] = sums[Horizontal::rank(R)][M][n][2 * half + E];
+                    if constexpr (SPLIT) probe = fmaf(run[at], 0.0f, probe);
+                } else {
+                    run[at] = EXACT_ZERO;
+                }
+            });
+#pragma unroll
+            for (int i = 0; i < RUN; i += V) {
+                Vector<float, V> v;
+#pragma unroll
+                for (int e = 0; e < V; ++e) v[e] = run[i + e];
+                *reinterpret_cast<Vector<float, V>*>(target + half * 8 * SLAB_PITCH + n * (8 * SW) + i) = v;
+            }
+        }
 }
 
 __device__ __forceinline__ void store_sums(const ConvtArgs& args, const Place& place, const Rows& rows, int phase,
                                            float* slab, const EpilogueChannel* finish, int* failed,
                                            const float (&sums)[COLUMN_SETS][WARP_M][WARP_N][4]) {
-    const int lane = threadIdx.x % 32, warp_m = threadIdx.x / 32 % plan::WARPS_M, warp_n = threadIdx.x / 32 / plan::WARPS_M;
-    static_for<0, WARP_M>([&](auto turn) {
-        constexpr int M = decltype(turn)::value;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int warp_m = warp % plan::WARPS_M, warp_n = warp / plan::WARPS_M;
+    float* const target =
+        slab + (warp_m * 16 + lane / 4) * SLAB_PITCH + warp_n * WARP_N * (8 * SW) + lane % 4 * (2 * SW);
+#pragma unroll 1
+    for (int turn = 0; turn < WARP_M; ++turn) {  // the code that stores is there once
         __syncthreads();
-        float* const target = slab + (warp_m * 16 + lane / 4) * SLAB_PITCH + warp_n * WARP_N * (8 * SW) + lane % 4 * (2 * SW);
         [[maybe_unused]] float probe = 0;
-#pragma unroll
-        for (int n = 0; n < WARP_N; ++n)
-#pragma unroll
-            for (int half = 0; half < 2; ++half) {
-                constexpr int RUN = 2 * SW, V = widest(RUN, 4);
-                float run[RUN];
-                static_for<0, RUN>([&](auto at) {
-                    constexpr int E = decltype(at)::value / SW, R = decltype(at)::value % SW;
-                    if constexpr (Horizontal::used(R)) {
-                        run[at] = sums[Horizontal::rank(R)][M][n][2 * half + E];
-                        if constexpr (SPLIT) probe = fmaf(run[at], 0.0f, probe);
-                    } else {
-                        run[at] = EXACT_ZERO;
-                    }
-                });
-#pragma unroll
-                for (int i = 0; i < RUN; i += V) {
-                    Vector<float, V> v;
-#pragma unroll
-                    for (int e = 0; e < V; ++e) v[e] = run[i + e];
-                    *reinterpret_cast<Vector<float, V>*>(target + half * 8 * SLAB_PITCH + n * (8 * SW) + i) = v;
-                }
-            }
-        const auto channel_of = [](int line) { return (line / 16 * WARP_M + M) * 16 + line % 16; };
+        static_for<0, WARP_M>([&](auto m) {
+            if (turn == m) write_slab<decltype(m)::value>(target, sums, probe);
+        });
+        const auto channel_of = [&](int line) { return (line / 16 * WARP_M + turn) * 16 + line % 16; };
         if constexpr (SPLIT) {
             if (probe != 0.0f) *failed = 1;  // NaN, and so are all that are not finite
             __syncthreads();
             if (*failed != 0) {
 #pragma unroll 1
                 for (int i = threadIdx.x; i < SLAB_CHANNELS * plan::POSITIONS_H * LINE; i += THREADS) {
-                    const int line = i / (plan::POSITIONS_H * LINE), row = i / LINE % plan::POSITIONS_H, channel = channel_of(line);
+                    const int line = i / (plan::POSITIONS_H * LINE), row = i / LINE % plan::POSITIONS_H;
+                    const int channel = channel_of(line);
                     const index_t w = index_t(place.q_w) * SW + i % LINE;
                     float& sum = slab[line * SLAB_PITCH + row * LINE + i % LINE];
                     if (sum != sum && channel < place.channels && w < place.out_width)
@@ -395,7 +410,7 @@ __device__ __forceinline__ void store_sums(const ConvtArgs& args, const Place& p
         __syncthreads();
         store_lines(args, place, phase, SLAB_CHANNELS, finish, channel_of,
                     [&](int line, int row) { return SlabRow{slab + line * SLAB_PITCH + row * LINE}; });
-    });
+    }
 }
 
 // ---------------------------------------------------------------- one block
@@ -417,7 +432,8 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
         return;
     }
 
-    const int lane = threadIdx.x % 32, warp_m = threadIdx.x / 32 % plan::WARPS_M, warp_n = threadIdx.x / 32 / plan::WARPS_M;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int warp_m = warp % plan::WARPS_M, warp_n = warp / plan::WARPS_M;
     const int row = warp_n * WARP_N / ROW_TILES, column = warp_n * WARP_N % ROW_TILES * 8;
     const int input_at = lane % 4 * PLANE + row * TILE_W + column + lane / 4;
     const int weights_at = warp_m * WARP_M * 128 + slot_of(lane / 4, lane % 4);
@@ -446,20 +462,17 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
                 stage_weights(place, rows, weight_stage(chunk), tap_d, first, channels);
             });
         };
+        // Loads run ahead of products; both are in the code once.
+        constexpr int AHEAD = STAGES > 1 ? STAGES - 1 : 1;
 #pragma unroll 1
-        for (int s = 0; s < (STAGES > 1 ? STAGES - 1 : 1); ++s) {
-            if (s < chunks) load(s);
-            copy_async_commit();
-        }
-#pragma unroll 1
-        for (int chunk = 0; chunk < chunks; ++chunk) {
-            copy_async_wait<(STAGES > 1 ? STAGES - 2 : 0)>();
-            __syncthreads();
-            if (STAGES > 1) {
-                if (chunk + STAGES - 1 < chunks) load(chunk + STAGES - 1);
-                copy_async_commit();
+        for (int next = 0; next < chunks + AHEAD; ++next) {
+            if (next >= AHEAD) {
+                copy_async_wait<AHEAD - 1>();
+                __syncthreads();
             }
-            multiply(chunk);
+            if (next < chunks) load(next);
+            copy_async_commit();
+            if (next >= AHEAD) multiply(next - AHEAD);
         }
         copy_async_wait<0>();
     } else {
@@ -479,13 +492,11 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
                 });
             __syncthreads();
         };
-        begin(0);
-        end(0);
 #pragma unroll 1
-        for (int chunk = 0; chunk < chunks; ++chunk) {  // the next one flies while this one is multiplied
-            if (chunk + 1 < chunks) begin(chunk + 1);
-            multiply(chunk);
-            if (chunk + 1 < chunks) end(chunk + 1);
+        for (int next = 0; next <= chunks; ++next) {  // it flies while the one before is multiplied
+            if (next < chunks) begin(next);
+            if (next > 0) multiply(next - 1);
+            if (next < chunks) end(next);
         }
     }
 

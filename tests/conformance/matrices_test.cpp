@@ -1,5 +1,5 @@
-// The implicit_gemm family where random layers seldom get: several warps in both directions, channels that fill no tile,
-// long chunks, numbers that are not finite.
+// The implicit_gemm family where random layers seldom get: several warps in both directions, channels that fill no
+// tile, long chunks, numbers that are not finite.
 
 #include "conformance/check.h"
 #include "conformance/subject.h"
@@ -26,8 +26,8 @@ constexpr Forced kForced[] = {
     {"n1 c20 o70 in9x40 k3x3 p1 bias", "positions=2x64 block_channels=32 warps_m=2 warps_n=4 join=3", 16, 2},
     {"n1 c33 o48 in7x18 k4x4 s2 p1 bias", "positions=8x16 block_channels=48 warps_m=3 warps_n=2", 8, 2},
     {"n2 c24 o32 in300 k3 s2 p1 d2", "positions=1x128 block_channels=32 warps_m=2 warps_n=2", 8, 4},
-    {"n1 c16 o24 in5x6x10 k3x5x7 s2 p1x2x3 op1 g2 bias relu",
-     "positions=2x16 block_channels=16 warps_m=1 warps_n=2", 8, 2},
+    {"n1 c16 o24 in5x6x10 k3x5x7 s2 p1x2x3 op1 g2 bias relu", "positions=2x16 block_channels=16 warps_m=1 warps_n=2", 8,
+     2},
     {"n1 c24 o16 in70 k16 s8 p4 bias", "positions=1x64 block_channels=16 warps_m=1 warps_n=4", 8, 2},
     {"n1 c16 o16 in9x17 k2x2 s2 residual affine", "positions=4x16 block_channels=16 warps_m=1 warps_n=2", 8, 2},
     {"n1 c16 o16 in20x17 k1x1 s3x2 bias", "positions=4x16 block_channels=16 warps_m=1 warps_n=2", 8, 2},
@@ -45,9 +45,9 @@ TEST_P(Matrices, MatchTheDefinition) {
             const Layer layer = parse_layer(fmt::format("{}{}", GetParam().layer, type));
             const bool narrow = size_of(layer.dtype) == 2;  // twice the channels in a word, and two stages
             RunOptions options;
-            options.prepare.plan =
-                fmt::format("implicit_gemm {} chunk={} stages={} order={} index={}", GetParam().tile,
-                            GetParam().chunk * (narrow ? 2 : 1), narrow ? 2 : GetParam().stages, order, narrow ? 64 : 32);
+            options.prepare.plan = fmt::format("implicit_gemm {} chunk={} stages={} order={} index={}", GetParam().tile,
+                                               GetParam().chunk * (narrow ? 2 : 1), narrow ? 2 : GetParam().stages,
+                                               order, narrow ? 64 : 32);
             EXPECT_EQ(check(engine(), device, layer, known_shape(layer), seed++, {}, options), "")
                 << options.prepare.plan;
         }
@@ -55,8 +55,8 @@ TEST_P(Matrices, MatchTheDefinition) {
 
 INSTANTIATE_TEST_SUITE_P(Tiles, Matrices, testing::ValuesIn(kForced));
 
-// Numbers that are not finite, or overflow when they are split, come out as plain arithmetic has them: what is wrong with
-// a factor must not make a NaN of an infinity, nor of a large number.
+// Numbers that are not finite, or overflow when they are split, come out as plain arithmetic has them: what is wrong
+// with a factor must not make a NaN of an infinity, nor of a large number.
 TEST(MatricesOfAllNumbers, MatchTheDefinition) {
     CONVT_SUBJECT(device);
     if (!has_tensor_cores(device)) GTEST_SKIP() << "needs sm_80 or newer";

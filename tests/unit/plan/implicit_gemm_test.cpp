@@ -64,7 +64,8 @@ TEST(ImplicitGemm, RefusalsSayWhy) {
         }
         return std::string("accepted");
     };
-    constexpr const char* kTile = "implicit_gemm positions=4x32 block_channels=64 warps_m=2 warps_n=4 chunk=16 stages=2";
+    constexpr const char* kTile =
+        "implicit_gemm positions=4x32 block_channels=64 warps_m=2 warps_n=4 chunk=16 stages=2";
     EXPECT_EQ(why("c64 o64 k3x3", kTile), "accepted");
     EXPECT_EQ(why("c64 o64 k3x3", kTile, 75), "implicit_gemm needs sm_80 or newer, not sm_75");
     EXPECT_EQ(why("c64 o64 k3x3 nhwc", kTile), "implicit_gemm serves channels-first tensors");
@@ -74,11 +75,13 @@ TEST(ImplicitGemm, RefusalsSayWhy) {
               "block_channels 40 does not divide by 32");
     EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm positions=4x36"), "positions (width) 36 does not divide by 8");
     EXPECT_EQ(with("c64 o64 k3x3 f16", "implicit_gemm positions=4x32 chunk=8"), "chunk 8 does not divide by 16");
-    EXPECT_EQ(with("c64 o64 k3x3 f16", "implicit_gemm positions=4x32 block_channels=64 warps_m=2 warps_n=4 chunk=16 "
-                                       "stages=3"),
+    EXPECT_EQ(with("c64 o64 k3x3 f16",
+                   "implicit_gemm positions=4x32 block_channels=64 warps_m=2 warps_n=4 chunk=16 "
+                   "stages=3"),
               "input of 16-bit elements has two stages");
-    EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm positions=4x24 block_channels=64 warps_m=2 warps_n=6 chunk=8 "
-                                   "stages=2"),
+    EXPECT_EQ(with("c64 o64 k3x3",
+                   "implicit_gemm positions=4x24 block_channels=64 warps_m=2 warps_n=6 chunk=8 "
+                   "stages=2"),
               "a warp has 2 times 8 positions of rows of 3: neither a part of a row nor whole rows");
     EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm stages=1"), "a ring needs two stages");
 }
