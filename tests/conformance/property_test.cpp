@@ -39,14 +39,15 @@ std::string check_random(const Device& device, std::uint64_t seed) {
     return check(engine(), device, drawn.layer, drawn.shape, seed, {}, options);
 }
 
-// A layer that tensor cores serve, by any of their tiles.
-std::string check_matrices(const Device& device, std::uint64_t seed) {
+// A layer on tensor cores, by any of their tiles. `served` tells whether it has one: far-apart taps may not fit.
+std::string check_matrices(const Device& device, std::uint64_t seed, bool& served) {
     RandomLayer drawn = random_layer(seed, device.is_cuda() ? 2e7 : 4e5);
     drawn.layer.layout = Layout::channels_first;
     std::vector<std::string> plans;
     for (const std::string& plan : Engine::plans(drawn.layer, device.is_cuda() ? device.arch() : "sm_90", 2000))
         if (plan.starts_with("implicit_gemm ")) plans.push_back(plan);
-    if (plans.empty()) return "no tile of implicit_gemm serves " + to_string(drawn.layer);
+    served = !plans.empty();
+    if (!served) return {};
     RunOptions options;
     options.prepare.plan = plans[seed * 7919 % plans.size()];
     options.residual_is_y = drawn.residual_is_y;
@@ -79,14 +80,17 @@ TEST_P(Property, RandomLayersMatchTheDefinitionOnTensorCores) {
     const std::uint64_t first = number_from("CONVT_TEST_SEED", kSeed);
     const std::uint64_t count = number_from("CONVT_TEST_COUNT", device.is_cuda() ? 500 : 60);
     std::mutex mutex;
+    std::size_t without_tile = 0;
     std::vector<std::uint64_t> seeds;
     for (std::uint64_t i = static_cast<std::uint64_t>(GetParam()); i < count; i += kShards) seeds.push_back(first + i);
     parallel(seeds.size(), threads(device), [&](std::size_t i) {
-        const std::string failure = check_matrices(device, seeds[i]);
-        if (failure.empty()) return;
+        bool served = false;
+        const std::string failure = check_matrices(device, seeds[i], served);
         const std::scoped_lock lock(mutex);
-        ADD_FAILURE() << "CONVT_TEST_SEED=" << seeds[i] << " CONVT_TEST_COUNT=1\n" << failure;
+        without_tile += served ? 0 : 1;
+        if (!failure.empty()) ADD_FAILURE() << "CONVT_TEST_SEED=" << seeds[i] << " CONVT_TEST_COUNT=1\n" << failure;
     });
+    EXPECT_LE(without_tile * 10, seeds.size()) << "nearly all layers have a tile";
 }
 
 INSTANTIATE_TEST_SUITE_P(Shard, Property, testing::Range(0, kShards));
