@@ -41,7 +41,7 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
             !implicit_gemm_shortage(resources, arch).empty())
             return;
         // The compiler is told what will fit, or it would take registers that cost blocks.
-        bounded.min_blocks = implicit_gemm_resident(resources, arch);
+        bounded.min_blocks = resident_blocks(resources, arch);
         found.emplace_back(implicit_gemm_cycles(layer, work, bounded, resources, arch), bounded);
     };
     for (const int width : widths(work))

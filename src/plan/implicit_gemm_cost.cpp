@@ -1,23 +1,17 @@
 #include "plan/implicit_gemm_cost.h"
 
+#include "plan/multiprocessor.h"
+
 #include <algorithm>
 #include <cmath>
 
 namespace convt_jit {
 namespace {
 
-// A multiprocessor of a data-centre GPU, per clock cycle.
-constexpr double kProcessors = 132;
-constexpr double kIssue = 4;           // instructions of a warp
-constexpr double kMma = 0.6;           // m16n8k8 of tf32, m16n8k16 of 16-bit types
-constexpr double kSharedBytes = 128;   // to and from shared memory
-constexpr double kGlobalBytes = 13.4;  // to and from DRAM, its share
-constexpr double kCacheBytes = 24;     // from the L2, its share
-constexpr double kLoadLatency = 900;   // cycles between the start of a load and its bytes
-constexpr double kIdleWarps = 2;       // that wait while the others work
-constexpr double kOverlap = 0.2;       // of what is not the bottleneck and still takes time
-constexpr double kBarrier = 60;        // cycles of a chunk that no product fills
-constexpr double kWeightLines = 8;     // cycles of a copy of 32 weights, which lie in several lines
+constexpr double kMma = 0.6;        // m16n8k8 of tf32, m16n8k16 of 16-bit types
+constexpr double kIdleWarps = 2;    // that wait while the others work
+constexpr double kOverlap = 0.2;    // of what is not the bottleneck and still takes time
+constexpr double kWeightLines = 8;  // cycles of a copy of 32 weights, which lie in several lines
 
 }  // namespace
 
@@ -66,18 +60,13 @@ double implicit_gemm_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& 
 
     const double busiest = std::max({tensor, issue, shared, lines, cache, global});
     const double others = tensor + issue + shared + lines + cache + global - busiest;
-    const double resident = implicit_gemm_resident(r, arch);
+    const double resident = resident_blocks(r, arch);
     const double awake = resident * warps;
     const double efficiency = awake / (awake + kIdleWarps);
     // One block after the other: latencies that nothing of its own hides.
     const double alone = kLoadLatency * (1 + (layer.element_bytes == 2 ? chunks * 0.5 : 0)) + chunks * kBarrier +
                          std::max(tensor, issue) + store_bytes / kGlobalBytes * 0.3 + outputs * 12 / kSharedBytes;
-    const double per_processor = blocks / kProcessors;
-    const double throughput = std::max(per_processor, 1.0) * (busiest + kOverlap * others) / efficiency;
-    const double rounds = std::max(1.0, per_processor / resident);
-    const double waves = rounds < 8 ? std::ceil(rounds - 0.05) : rounds;
-    return std::max(throughput * (waves / rounds * 0.5 + 0.5), waves * alone) +
-           0.1 * std::min(throughput, waves * alone);
+    return grid_cycles(blocks, resident, busiest + kOverlap * others, efficiency, alone);
 }
 
 }  // namespace convt_jit

@@ -1,7 +1,5 @@
 #include "plan/implicit_gemm_resources.h"
 
-#include "plan/shared_limit.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -118,22 +116,9 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
     return {};
 }
 
-int implicit_gemm_resident(const ImplicitGemmResources& r, const Arch& arch) {
-    const std::int64_t registers = std::min<std::int64_t>(255, (r.registers + 7) / 8 * 8);
-    const std::int64_t shared = static_cast<std::int64_t>(shared_of_multiprocessor(arch)) / (r.shared_bytes + 1024);
-    const std::int64_t resident =
-        std::min({shared, 65536 / (registers * r.threads), std::int64_t{2048 / r.threads}, std::int64_t{32}});
-    return static_cast<int>(std::max<std::int64_t>(resident, 1));
-}
-
 std::string implicit_gemm_shortage(const ImplicitGemmResources& r, const Arch& arch) {
     if (arch.number < 80) return fmt::format("implicit_gemm needs sm_80 or newer, not {}", to_string(arch));
-    if (r.registers > kMostRegisters || r.threads * r.registers > 65536)
-        return fmt::format("a thread needs about {} registers, and a block has {} threads", r.registers, r.threads);
-    if (r.shared_bytes > static_cast<std::int64_t>(shared_limit(arch)))
-        return fmt::format("a block needs {} bytes of shared memory, {} has {}", r.shared_bytes, to_string(arch),
-                           shared_limit(arch));
-    return {};
+    return shortage(r, kMostRegisters, arch);
 }
 
 }  // namespace convt_jit

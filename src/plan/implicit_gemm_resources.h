@@ -5,6 +5,7 @@
 #include "convt_jit/layer.h"
 #include "plan/arch.h"
 #include "plan/implicit_gemm.h"
+#include "plan/multiprocessor.h"
 #include "plan/unrolled_resources.h"
 
 #include <cstdint>
@@ -31,22 +32,17 @@ struct ImplicitGemmLayer {
     [[nodiscard]] static ImplicitGemmLayer make(const Layer& layer);
 };
 
-struct ImplicitGemmResources {
-    int threads = 0;
+struct ImplicitGemmResources : BlockNeeds {
     int warp_m = 1, warp_n = 1;  // fragments of one warp
     int steps = 1;               // of a chunk
     int chunks = 1;              // at most
     int tile_height = 0, tile_width = 0;
-    std::int64_t products = 0;   // mma that are unrolled
-    std::int64_t registers = 0;  // an estimate
-    std::int64_t shared_bytes = 0;
+    std::int64_t products = 0;  // mma that are unrolled
 };
 
 // Empty where the tile's numbers fit each other; then `resources` is set.
 [[nodiscard]] std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const ImplicitGemmTile& tile,
                                                   ImplicitGemmResources& resources);
-// Blocks that fit on a multiprocessor at a time.
-[[nodiscard]] int implicit_gemm_resident(const ImplicitGemmResources& resources, const Arch& arch);
 // Empty where the arch has what the tile needs.
 [[nodiscard]] std::string implicit_gemm_shortage(const ImplicitGemmResources& resources, const Arch& arch);
 

@@ -47,7 +47,7 @@ public:
         tile.join = long_sum ? static_cast<int>(std::max<std::int64_t>(1, kLongSum / 2 / of_chunk)) : 0;
         // The compiler is told what will fit, or it would take registers that cost blocks.
         UnrolledResources resources;
-        if (unrolled_resources(layer_, tile, resources).empty()) tile.min_blocks = unrolled_resident(resources, arch_);
+        if (unrolled_resources(layer_, tile, resources).empty()) tile.min_blocks = resident_blocks(resources, arch_);
         return tile;
     }
 

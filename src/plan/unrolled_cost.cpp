@@ -1,6 +1,6 @@
 #include "plan/unrolled_cost.h"
 
-#include "plan/shared_limit.h"
+#include "plan/multiprocessor.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,17 +9,9 @@
 namespace convt_jit {
 namespace {
 
-// A multiprocessor of a data-centre GPU, per clock cycle.
-constexpr double kProcessors = 132;
-constexpr double kIssue = 4;           // instructions of a warp
-constexpr double kSharedBytes = 128;   // from shared memory
-constexpr double kGlobalBytes = 13.4;  // to and from DRAM, its share
-constexpr double kCacheBytes = 24;     // from the L2, its share
-constexpr double kLoadLatency = 900;   // cycles between the start of a load and its bytes
-constexpr double kIdleWarps = 3;       // that wait while the others work
-constexpr double kOverlap = 0.12;      // of what is not the bottleneck and still takes time
-constexpr double kLineEnds = 60;       // bytes that a line costs beyond its own
-constexpr double kBarrier = 60;        // cycles of a chunk that no product fills
+constexpr double kIdleWarps = 3;   // that wait while the others work
+constexpr double kOverlap = 0.12;  // of what is not the bottleneck and still takes time
+constexpr double kLineEnds = 60;   // bytes that a line costs beyond its own
 
 // Sizes are taken coarsely, so that layers which differ little share a kernel, and share it with the layer that knows
 // no size: what is large is all alike.
@@ -128,19 +120,14 @@ double unrolled_cycles(const UnrolledLayer& layer, const UnrolledWork& work, con
     const double busiest = std::max({issue, shared, cache + global * 0.5, global});
     const double others = issue + shared + cache + global - busiest;
 
-    const double resident = unrolled_resident(r, arch);
+    const double resident = resident_blocks(r, arch);
     // One block after the other: the first chunk's latency, and what its few warps cannot hide.
     const double alone = kLoadLatency * (r.resident ? 1.5 : 2) + r.chunks * kBarrier +
                          (work_issue + (stage_issue + store_issue) / warps) * std::max(2.0, warps / kIssue) +
                          store_bytes / kGlobalBytes * 0.3;
     const double awake = resident * warps;
     const double efficiency = awake / (awake + kIdleWarps);
-    const double per_processor = blocks / kProcessors;
-    const double throughput = std::max(per_processor, 1.0) * (busiest + kOverlap * others) / efficiency;
-    const double rounds = std::max(1.0, per_processor / resident);
-    const double waves = rounds < 8 ? std::ceil(rounds - 0.05) : rounds;
-    return std::max(throughput * (waves / rounds * 0.5 + 0.5), waves * alone) +
-           0.1 * std::min(throughput, waves * alone);
+    return grid_cycles(blocks, resident, busiest + kOverlap * others, efficiency, alone);
 }
 
 }  // namespace convt_jit

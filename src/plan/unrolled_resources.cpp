@@ -1,7 +1,6 @@
 #include "plan/unrolled_resources.h"
 
 #include "layer/phases.h"
-#include "plan/shared_limit.h"
 
 #include <fmt/format.h>
 
@@ -159,23 +158,9 @@ std::string unrolled_resources(const UnrolledLayer& layer, const UnrolledTile& t
     return {};
 }
 
-int unrolled_resident(const UnrolledResources& r, const Arch& arch) {
-    const int warps = (r.threads + 31) / 32;
-    const std::int64_t registers = std::min<std::int64_t>(255, (r.registers + 7) / 8 * 8);
-    const std::int64_t shared = static_cast<std::int64_t>(shared_of_multiprocessor(arch)) / (r.shared_bytes + 1024);
-    const std::int64_t resident =
-        std::min({shared, 65536 / (registers * warps * 32), std::int64_t{2048 / (warps * 32)}, std::int64_t{32}});
-    return static_cast<int>(std::max<std::int64_t>(resident, 1));
-}
-
 std::string unrolled_shortage(const UnrolledResources& r, const Arch& arch) {
     if (arch.number < 75) return fmt::format("unrolled needs sm_75 or newer, not {}", to_string(arch));
-    if (r.registers > kMostRegisters || r.threads * std::min<std::int64_t>(r.registers, 255) > 65536)
-        return fmt::format("a thread needs about {} registers, and a block has {} threads", r.registers, r.threads);
-    if (r.shared_bytes > static_cast<std::int64_t>(shared_limit(arch)))
-        return fmt::format("a block needs {} bytes of shared memory, {} has {}", r.shared_bytes, to_string(arch),
-                           shared_limit(arch));
-    return {};
+    return shortage(r, kMostRegisters, arch);
 }
 
 }  // namespace convt_jit

@@ -4,6 +4,7 @@
 
 #include "convt_jit/layer.h"
 #include "plan/arch.h"
+#include "plan/multiprocessor.h"
 #include "plan/unrolled.h"
 #include "plan/volume.h"
 
@@ -38,24 +39,19 @@ struct UnrolledLayer {
     [[nodiscard]] static UnrolledLayer make(const Layer& layer);
 };
 
-struct UnrolledResources {
-    int threads = 0;
+struct UnrolledResources : BlockNeeds {
     int turns = 1;
     int chunks = 1;  // at most
     bool resident = false;
     int tile_height = 0, tile_width = 0;  // of the staged input
     std::int64_t sums = 0;                // of one thread
     int window_height = 0, window_width = 0;
-    std::int64_t products = 0;   // unrolled, over all row phases that a block's code has
-    std::int64_t registers = 0;  // an estimate
-    std::int64_t shared_bytes = 0;
+    std::int64_t products = 0;  // unrolled, over all row phases that a block's code has
 };
 
 // Empty where the tile's numbers fit each other; then `resources` is set.
 [[nodiscard]] std::string unrolled_resources(const UnrolledLayer& layer, const UnrolledTile& tile,
                                              UnrolledResources& resources);
-// Blocks that fit on a multiprocessor at a time.
-[[nodiscard]] int unrolled_resident(const UnrolledResources& resources, const Arch& arch);
 // Empty where the arch has what the tile needs.
 [[nodiscard]] std::string unrolled_shortage(const UnrolledResources& resources, const Arch& arch);
 
