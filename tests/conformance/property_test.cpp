@@ -56,33 +56,38 @@ std::string check_matrices(const Device& device, std::uint64_t seed, bool& serve
     return failure.empty() ? failure : options.prepare.plan + "\n" + failure;
 }
 
+std::uint64_t first_seed() { return number_from("CONVT_TEST_SEED", kSeed); }
+
+// Of $CONVT_TEST_COUNT or `count` seeds those of one shard.
+std::vector<std::uint64_t> seeds_of(int shard, std::uint64_t count) {
+    count = number_from("CONVT_TEST_COUNT", count);
+    std::vector<std::uint64_t> seeds;
+    for (std::uint64_t i = static_cast<std::uint64_t>(shard); i < count; i += kShards)
+        seeds.push_back(first_seed() + i);
+    return seeds;
+}
+
 class Property : public testing::TestWithParam<int> {};
 
 TEST_P(Property, RandomLayersMatchTheDefinition) {
     CONVT_SUBJECT(device);
-    const std::uint64_t first = number_from("CONVT_TEST_SEED", kSeed);
-    const std::uint64_t count = number_from("CONVT_TEST_COUNT", device.is_cuda() ? 1000 : 100);
+    const std::vector<std::uint64_t> seeds = seeds_of(GetParam(), device.is_cuda() ? 1000 : 100);
     std::mutex mutex;
-    std::vector<std::uint64_t> seeds;
-    for (std::uint64_t i = static_cast<std::uint64_t>(GetParam()); i < count; i += kShards) seeds.push_back(first + i);
     parallel(seeds.size(), threads(device), [&](std::size_t i) {
         const std::string failure = check_random(device, seeds[i]);
         if (failure.empty()) return;
         const std::scoped_lock lock(mutex);
         ADD_FAILURE() << "CONVT_TEST_SEED=" << seeds[i] << " CONVT_TEST_COUNT=1\n" << failure;
     });
-    std::cout << device.name() << ": " << seeds.size() << " random layers from seed " << first << "\n";
+    std::cout << device.name() << ": " << seeds.size() << " random layers from seed " << first_seed() << "\n";
 }
 
 TEST_P(Property, RandomLayersMatchTheDefinitionOnTensorCores) {
     CONVT_SUBJECT(device);
     if (device.is_cuda() && std::stoi(device.arch().substr(3)) < 80) GTEST_SKIP() << "needs sm_80 or newer";
-    const std::uint64_t first = number_from("CONVT_TEST_SEED", kSeed);
-    const std::uint64_t count = number_from("CONVT_TEST_COUNT", device.is_cuda() ? 500 : 60);
+    const std::vector<std::uint64_t> seeds = seeds_of(GetParam(), device.is_cuda() ? 500 : 60);
     std::mutex mutex;
     std::size_t without_tile = 0;
-    std::vector<std::uint64_t> seeds;
-    for (std::uint64_t i = static_cast<std::uint64_t>(GetParam()); i < count; i += kShards) seeds.push_back(first + i);
     parallel(seeds.size(), threads(device), [&](std::size_t i) {
         bool served = false;
         const std::string failure = check_matrices(device, seeds[i], served);
