@@ -50,7 +50,7 @@ void check_tensors(const Kernel::Impl& kernel, const Tensors& t) {
 }
 
 ConvtArgs arguments(const Kernel::Impl& kernel, const Tensors& t, const Shape& shape) {
-    ConvtArgs args{t.x, t.w, t.bias, t.residual, t.scale, t.shift, t.y, shape.batch, {}, {}, {}};
+    ConvtArgs args{t.x, t.w, t.bias, t.residual, t.scale, t.shift, t.y, nullptr, shape.batch, {}, {}, {}};
     const auto in = sizes_3d(shape.input);
     const auto out = sizes_3d(output_size(kernel.layer, shape.input));
     std::copy(in.begin(), in.end(), args.in);

@@ -43,7 +43,10 @@ Tile standard_tile(const Layer& layer, const Arch& arch, bool exact_nonfinite) {
 
 }  // namespace
 
-Arch compile_arch(const Plan&, const Arch& arch) { return {arch.number, 0}; }
+Arch compile_arch(const Plan& plan, const Arch& arch) {
+    const bool wgmma = std::holds_alternative<ImplicitGemmSm90Tile>(plan.tile);
+    return {arch.number, wgmma ? 'a' : char{0}};
+}
 
 Plan choose(const Layer& layer, const Arch& arch, const PlanOptions& options) {
     validate(layer);
@@ -72,6 +75,7 @@ std::vector<Plan> candidates(const Layer& layer, const Arch& arch, std::size_t m
     };
     add(DirectTile::standard(layer, arch));
     for (const ImplicitGemmTile& tile : implicit_gemm_candidates(layer, arch, most_per_family)) add(tile);
+    for (const ImplicitGemmSm90Tile& tile : implicit_gemm_sm90_candidates(layer, arch, most_per_family)) add(tile);
     for (const UnrolledTile& tile : unrolled_candidates(layer, arch, most_per_family)) add(tile);
     return plans;
 }

@@ -5,6 +5,7 @@
 #include "plan/arch.h"
 #include "plan/direct.h"
 #include "plan/implicit_gemm.h"
+#include "plan/implicit_gemm_sm90.h"
 #include "plan/reference.h"
 #include "plan/unrolled.h"
 
@@ -17,7 +18,7 @@ namespace convt_jit {
 
 // A family is a tile type with these members: kFamily, fields(), standard(), unsupported(), threads(), shared_bytes(),
 // grid(); and a template families/<kFamily>.cu. This list is the registry.
-using Tile = std::variant<DirectTile, UnrolledTile, ImplicitGemmTile, ReferenceTile>;
+using Tile = std::variant<DirectTile, UnrolledTile, ImplicitGemmTile, ImplicitGemmSm90Tile, ReferenceTile>;
 
 struct Plan {
     Tile tile;
@@ -33,7 +34,7 @@ struct PlanOptions {
     bool exact_nonfinite = false;
 };
 
-// "direct", "unrolled", "implicit_gemm", "reference"
+// "direct", "unrolled", "implicit_gemm", "implicit_gemm_sm90", "reference"
 [[nodiscard]] std::string_view family_name(const Plan& plan);
 // One line, "direct positions=1x2x64 per_thread=4 ... index=32"; parse_plan takes it back.
 [[nodiscard]] std::string to_string(const Plan& plan);

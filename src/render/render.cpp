@@ -2,6 +2,7 @@
 
 #include "render/prologue.h"
 #include "render/templates.h"
+#include "render/wgmma.h"
 
 #include <fmt/format.h>
 
@@ -31,9 +32,14 @@ Source render(const Layer& layer, const Plan& plan, const Arch& arch) {
     source.text = "#line 1 \"prologue\"\n" + prologue;
     for (const char* piece : kPieces) append(source.text, piece);
     const bool matrices = std::holds_alternative<ImplicitGemmTile>(plan.tile);
-    if (matrices || std::holds_alternative<UnrolledTile>(plan.tile))
+    const auto* const hopper = std::get_if<ImplicitGemmSm90Tile>(&plan.tile);
+    if (matrices || hopper != nullptr || std::holds_alternative<UnrolledTile>(plan.tile))
         for (const char* piece : kTiledPieces) append(source.text, piece);
-    if (matrices) append(source.text, "device/mma.cuh");
+    if (matrices || hopper != nullptr) append(source.text, "device/mma.cuh");
+    if (hopper != nullptr) {
+        append(source.text, "device/hopper.cuh");
+        source.text += "#line 1 \"device/wgmma.mustache\"\n" + render_wgmma(hopper->columns());
+    }
     append(source.text, fmt::format("families/{}.cu", family_name(plan)));
     return source;
 }

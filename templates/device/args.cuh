@@ -8,6 +8,7 @@ struct ConvtArgs {
     const float* scale;
     const float* shift;
     void* y;
+    const void* packed;  // weights in the order of the family's own
     long long batch;
     long long in[3];   // depth, height, width; missing axes are 1
     long long out[3];

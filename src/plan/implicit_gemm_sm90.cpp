@@ -1,0 +1,164 @@
+#include "plan/implicit_gemm_sm90.h"
+
+#include "plan/implicit_gemm_sm90_resources.h"
+#include "plan/unrolled_cost.h"
+#include "plan/volume.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace convt_jit {
+namespace {
+
+using Found = std::pair<double, ImplicitGemmSm90Tile>;
+
+constexpr double kLaunch = 1500;      // cycles until a block multiplies
+constexpr double kTensorShare = 0.8;  // of the rate that products reach
+
+double cycles(const ImplicitGemmLayer& layer, const UnrolledWork& work, const ImplicitGemmSm90Tile& t,
+              const ImplicitGemmSm90Resources& r, const Arch& arch) {
+    const UnrolledAxis& h = layer.horizontal;
+    const double element = layer.element_bytes, channels = 64.0 * t.groups_m;
+    const double channel_blocks = std::ceil(layer.out_per_group / channels);
+    const double tiles_h = std::ceil(static_cast<double>(work.positions[0]) / t.positions[0]);
+    const double tiles_w = std::ceil(static_cast<double>(work.positions[1]) / t.positions[1]);
+    const double blocks =
+        static_cast<double>(work.samples) * tiles_h * tiles_w * channel_blocks * work.groups * layer.row_phases;
+    const double full = static_cast<double>(work.positions[0]) / (tiles_h * t.positions[0]) *
+                        static_cast<double>(work.positions[1]) / (tiles_w * t.positions[1]);
+    const double channels_full = layer.out_per_group / (channel_blocks * channels);
+
+    const double chunks = layer.mean_depth_taps * r.chunks;
+    const double with_taps = static_cast<double>(layer.used_rows) / layer.row_phases;
+    const double groups = t.groups_m * t.groups_n;
+    const double products = groups * r.runs * chunks * layer.mean_taps_h * h.taps * r.steps * (layer.split ? 3 : 1);
+    // A product reads 64 cells and its columns' twice, and multiplies two cycles for a column.
+    const double tensor = products * std::max(r.columns / 2.0, 16 + r.columns / 4.0) / kTensorShare;
+    const double joins = layer.split ? products / 3 / t.join * r.columns / 2 * 4 : 0;  // instructions of a warp
+    const double pixels = chunks * with_taps * r.tile_height * r.tile_width;
+    const double loads = pixels * t.chunk / 32;
+    const double issue = (loads * (layer.split ? 8 : 4) + joins) / kIssue;
+    const double outputs = static_cast<double>(t.positions[0]) * t.positions[1] * h.stride * channels;
+    const double shared = loads + pixels * r.steps * r.parts * 32 / kSharedBytes + outputs * 12 / kSharedBytes;
+    const double cache = (chunks * with_taps * static_cast<double>(r.weight_stage) + pixels * t.chunk * element) /
+                         kCacheBytes;
+    const double fresh = static_cast<double>(t.positions[0]) * t.positions[1] * layer.in_per_group * element * full /
+                         (channel_blocks * layer.row_phases);
+    const double store_bytes = outputs * full * channels_full * element * 1.05;
+    const double global = (fresh + store_bytes) / kGlobalBytes;
+    const double busiest = std::max({tensor, issue, shared, cache, global});
+    const double others = tensor + issue + shared + cache + global - busiest;
+    const double resident = resident_blocks(r, arch);
+    const double alone = kLaunch + kLoadLatency + std::max({tensor, issue, chunks * kLoadLatency / 4}) +
+                         store_bytes / kGlobalBytes * 0.3 + outputs * 12 / kSharedBytes;
+    const double overlap = resident > 1 ? 0.2 : 0.5;  // of what is not the bottleneck and still takes time
+    return grid_cycles(blocks, resident, busiest + overlap * others, 1, alone);
+}
+
+// Every tile of the space that the arch has room for, with its modelled time.
+std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
+    const ImplicitGemmLayer layer = ImplicitGemmLayer::make(whole);
+    std::vector<Found> found;
+    if (!layer.refusal.empty() || arch.number != 90) return found;
+    const UnrolledWork work = UnrolledWork::make(whole);
+    const int unit = 32 / layer.element_bytes;
+    ImplicitGemmSm90Tile tile;
+    const auto consider = [&] {
+        ImplicitGemmSm90Resources resources;
+        if (!implicit_gemm_sm90_resources(layer, tile, arch, resources).empty()) return;
+        found.emplace_back(cycles(layer, work, tile, resources, arch), tile);
+    };
+    std::vector<int> widths = {8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512};
+    const auto own = static_cast<int>(std::min<std::int64_t>(ceil_div(work.positions[1], 8) * 8, 512));
+    if (own <= 256 && std::find(widths.begin(), widths.end(), own) == widths.end()) widths.push_back(own);
+    for (const int width : widths) {
+        if (width > 16 && width >= 2 * work.positions[1]) continue;
+        for (const int height : {1, 2, 4, 6, 8, 16, 32, 64}) {
+            if ((height > 1 && height >= 2 * work.positions[0]) || height * width > 768) continue;
+            tile.positions = {height, width};
+            for (const int m : {1, 2, 3})
+                for (const int n : {1, 2, 3}) {
+                    if (m > 1 && 64 * (m - 1) >= layer.out_per_group) continue;
+                    tile.groups_m = m, tile.groups_n = n;
+                    for (const int chunk : {unit, 2 * unit, 4 * unit})
+                        for (const int stages : {2, 3, 4, 6, 8})
+                            for (const int blocks : {1, 2, 3, 4})
+                                for (const int loaders : {1, 2}) {
+                                    tile.chunk = chunk, tile.stages = stages;
+                                    tile.min_blocks = blocks, tile.loaders = loaders;
+                                    consider();
+                                }
+                }
+        }
+    }
+    return found;
+}
+
+bool quicker(const Found& a, const Found& b) { return a.first < b.first; }
+
+}  // namespace
+
+ImplicitGemmSm90Tile ImplicitGemmSm90Tile::standard(const Layer& layer, const Arch& arch) {
+    const std::vector<Found> found = all_tiles(layer, arch);
+    return found.empty() ? ImplicitGemmSm90Tile{} : std::min_element(found.begin(), found.end(), quicker)->second;
+}
+
+std::vector<ImplicitGemmSm90Tile> implicit_gemm_sm90_candidates(const Layer& layer, const Arch& arch,
+                                                                std::size_t most) {
+    std::vector<Found> found = all_tiles(layer, arch);
+    std::stable_sort(found.begin(), found.end(), quicker);
+    std::vector<ImplicitGemmSm90Tile> tiles;
+    for (std::size_t i = 0; i < std::min(most, found.size()); ++i) tiles.push_back(found[i].second);
+    return tiles;
+}
+
+double implicit_gemm_sm90_cycles(const Layer& whole, const ImplicitGemmSm90Tile& tile, const Arch& arch) {
+    const ImplicitGemmLayer layer = ImplicitGemmLayer::make(whole);
+    ImplicitGemmSm90Resources resources;
+    if (!layer.refusal.empty() || !implicit_gemm_sm90_resources(layer, tile, arch, resources).empty())
+        return std::numeric_limits<double>::infinity();
+    return cycles(layer, UnrolledWork::make(whole), tile, resources, arch);
+}
+
+std::string ImplicitGemmSm90Tile::unsupported(const Layer& layer, const Arch& arch, bool exact_nonfinite) const {
+    if (exact_nonfinite) return "implicit_gemm_sm90 multiplies weights by the zeros beyond the input";
+    const ImplicitGemmLayer parts = ImplicitGemmLayer::make(layer);
+    if (!parts.refusal.empty()) return parts.refusal;
+    ImplicitGemmSm90Resources resources;
+    return implicit_gemm_sm90_resources(parts, *this, arch, resources);
+}
+
+std::size_t ImplicitGemmSm90Tile::shared_bytes(const Layer& layer) const {
+    ImplicitGemmSm90Resources resources;
+    (void)implicit_gemm_sm90_resources(ImplicitGemmLayer::make(layer), *this, {90, 'a'}, resources);
+    return static_cast<std::size_t>(resources.shared_bytes);
+}
+
+std::int64_t ImplicitGemmSm90Tile::packed_bytes(const Layer& layer) const {
+    const ImplicitGemmLayer parts = ImplicitGemmLayer::make(layer);
+    ImplicitGemmSm90Resources resources;
+    (void)implicit_gemm_sm90_resources(parts, *this, {90, 'a'}, resources);
+    return layer.groups * ceil_div(layer.out_channels_per_group(), std::int64_t{64} * groups_m) * parts.row_phases *
+           axes_3d(layer)[0].kernel * resources.chunks * resources.weight_stage;
+}
+
+int ImplicitGemmSm90Tile::columns() const {
+    const int row_tiles = positions[1] / 8, own = row_tiles * positions[0] / groups_n;
+    return 8 * (row_tiles == 1 || own < row_tiles ? own : row_tiles);
+}
+
+Grid ImplicitGemmSm90Tile::grid(const Layer& layer, const Shape& shape) const {
+    const auto out = sizes_3d(output_size(layer, shape.input));
+    const auto axes = axes_3d(layer);
+    const std::int64_t tiles_h = ceil_div(ceil_div(out[1], axes[1].stride), positions[0]);
+    const std::int64_t tiles_w = ceil_div(ceil_div(out[2], axes[2].stride), positions[1]);
+    const std::int64_t channel_blocks =
+        layer.groups * ceil_div(layer.out_channels_per_group(), std::int64_t{64} * groups_m);
+    const std::int64_t rows = tiles_h * axes[1].stride * out[0];
+    if (order == kPlanes) return {tiles_w, rows, shape.batch * channel_blocks};
+    return {tiles_w * channel_blocks, rows, shape.batch};
+}
+
+}  // namespace convt_jit

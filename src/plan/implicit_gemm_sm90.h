@@ -1,0 +1,69 @@
+// ImplicitGemmSm90Tile: the tile of the `implicit_gemm_sm90` family (templates/families/implicit_gemm_sm90.cu). Pure
+// functions.
+#pragma once
+
+#include "convt_jit/layer.h"
+#include "plan/arch.h"
+#include "plan/grid.h"
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convt_jit {
+
+// A block owns a tile of positions q (height, width) of one output depth and one row phase, all column phases of it and
+// 64 x groups_m output channels of one group. Warpgroups that multiply share channels (groups_m) and positions
+// (groups_n); others load.
+struct ImplicitGemmSm90Tile {
+    static constexpr std::string_view kFamily = "implicit_gemm_sm90";
+
+    // Which blocks run side by side.
+    static constexpr int kInputs = 0;  // those that read the same input
+    static constexpr int kPlanes = 1;  // those that write to the same planes
+
+    std::array<int, 2> positions = {2, 128};
+    int groups_m = 1, groups_n = 2;
+    int loaders = 1;     // warpgroups
+    int chunk = 8;       // input channels that are staged at a time
+    int stages = 4;      // chunks in shared memory
+    int join = 2;        // column taps of one step that tensor cores add up before they join an f32 total
+    int min_blocks = 1;  // of a multiprocessor, that registers are left for
+    int order = kPlanes;
+
+    template <class Tile, class Visit>
+    static void fields(Tile& t, const Visit& visit) {
+        visit("positions", "POSITIONS", t.positions);
+        visit("groups_m", "GROUPS_M", t.groups_m);
+        visit("groups_n", "GROUPS_N", t.groups_n);
+        visit("loaders", "LOADERS", t.loaders);
+        visit("chunk", "CHUNK", t.chunk);
+        visit("stages", "STAGES", t.stages);
+        visit("join", "JOIN", t.join);
+        visit("min_blocks", "MIN_BLOCKS", t.min_blocks);
+        visit("order", "ORDER", t.order);
+    }
+
+    // What every family answers (src/plan/plan.h). `standard` is the tile of the least modelled time; where no tile
+    // serves the layer, one that `unsupported` refuses.
+    [[nodiscard]] static ImplicitGemmSm90Tile standard(const Layer& layer, const Arch& arch);
+    [[nodiscard]] std::string unsupported(const Layer& layer, const Arch& arch, bool exact_nonfinite) const;
+    [[nodiscard]] int threads(const Layer&) const { return 128 * (groups_m * groups_n + loaders); }
+    [[nodiscard]] std::size_t shared_bytes(const Layer& layer) const;
+    [[nodiscard]] Grid grid(const Layer& layer, const Shape& shape) const;
+    [[nodiscard]] std::int64_t packed_bytes(const Layer& layer) const;
+
+    // Columns of one product: 8 positions each of a part of a row, of a row, or of a tile that is 8 wide.
+    [[nodiscard]] int columns() const;
+    friend bool operator==(const ImplicitGemmSm90Tile&, const ImplicitGemmSm90Tile&) = default;
+};
+
+// Tiles that may serve the layer, best modelled time first, at most `most`.
+[[nodiscard]] std::vector<ImplicitGemmSm90Tile> implicit_gemm_sm90_candidates(const Layer& layer, const Arch& arch,
+                                                                              std::size_t most);
+// Clock cycles of a whole GPU, in the same unit as implicit_gemm_cycles(); infinite where the tile does not serve it.
+[[nodiscard]] double implicit_gemm_sm90_cycles(const Layer& layer, const ImplicitGemmSm90Tile& tile, const Arch& arch);
+
+}  // namespace convt_jit

@@ -1,0 +1,74 @@
+#include "plan/implicit_gemm_sm90_resources.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace convt_jit {
+namespace {
+
+constexpr std::int64_t kMostProducts = 96;  // wgmma that are unrolled: they are what compiling takes
+
+std::int64_t pitch(std::int64_t n, int rest) { return n + (rest + 32 - n % 32) % 32; }
+
+}  // namespace
+
+std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const ImplicitGemmSm90Tile& t,
+                                         const Arch& arch, ImplicitGemmSm90Resources& r) {
+    if (arch.number != 90) return fmt::format("implicit_gemm_sm90 needs sm_90a, not {}", to_string(arch));
+    const UnrolledAxis& h = layer.horizontal;
+    for (const int n :
+         {t.positions[0], t.positions[1], t.groups_m, t.groups_n, t.loaders, t.chunk, t.stages, t.join, t.min_blocks})
+        if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);
+    if (t.order > ImplicitGemmSm90Tile::kPlanes) return fmt::format("order is {}, allowed: 0 and 1", t.order);
+    if (t.groups_m * t.groups_n > 3) return "more than 3 warpgroups multiply";
+    const auto divides = [](std::int64_t whole, std::int64_t part, const char* what) {
+        return whole % part == 0 ? std::string() : fmt::format("{} {} does not divide by {}", what, whole, part);
+    };
+    if (t.loaders > 2) return "more than 2 warpgroups load";
+    const std::int64_t row_tiles = t.positions[1] / 8, tiles = row_tiles * t.positions[0];
+    const int cell = 16 / layer.element_bytes;
+    for (const std::string& why :
+         {divides(t.positions[1], 8, "positions (width)"), divides(tiles, t.groups_n, "the number of 8 positions,"),
+          divides(t.chunk, 2 * cell, "chunk")})
+        if (!why.empty()) return why;
+    const std::int64_t own = tiles / t.groups_n;
+    const std::int64_t run = row_tiles == 1 || own < row_tiles ? own : row_tiles;
+    if (own % run != 0 || (row_tiles > 1 && row_tiles % run != 0))
+        return fmt::format("a warpgroup has {} times 8 positions of rows of {}: neither a part of a row nor whole rows",
+                           own, row_tiles);
+    if (run > 32) return fmt::format("a product has {} columns, allowed: up to 256", 8 * run);
+
+    const std::int64_t groups = std::int64_t{t.groups_m} * t.groups_n;
+    r.threads = static_cast<int>(128 * (groups + t.loaders));
+    r.columns = static_cast<int>(8 * run);
+    r.runs = static_cast<int>(own / run);
+    r.steps = t.chunk / (2 * cell);
+    r.parts = layer.split ? 2 : 1;
+    r.chunks = (layer.in_per_group + t.chunk - 1) / t.chunk;
+    r.tile_height = t.positions[0] + layer.reach_h;
+    r.tile_width = t.positions[1] + h.high - h.low;
+    const std::int64_t channels = std::int64_t{64} * t.groups_m;
+    const std::int64_t input = std::int64_t{2} * r.steps * r.parts * r.tile_height * r.tile_width * 16;
+    r.weight_stage = std::int64_t{layer.taps_h} * h.taps * r.steps * r.parts * 2 * channels * 16;
+    const std::int64_t line_tiles = row_tiles == 1 ? 1 : run, lines = own / line_tiles;
+    const std::int64_t slab = 8 * pitch(lines * 8 * line_tiles * h.stride, h.stride == 2 ? 16 : 8);
+    const std::int64_t finish = std::max(t.stages * (input + r.weight_stage), 16 * groups * slab);
+    r.shared_bytes = finish + (channels * 12 + 7) / 8 * 8 + std::int64_t{16} * t.stages;
+
+    if (std::int64_t{h.taps} * r.runs * (layer.split ? 3 : r.steps) > kMostProducts)
+        return fmt::format("more than {} matrix products are unrolled", kMostProducts);
+    const std::int64_t even = std::min<std::int64_t>(65536 / (r.threads * t.min_blocks) / 8 * 8, 255);
+    const std::int64_t sums = 4 * own * (h.used + (layer.split ? 1 : 0));
+    const std::int64_t consumer = std::max((sums + 56 + 7) / 8 * 8, even);
+    const std::int64_t producer = (even * (groups + t.loaders) - consumer * groups) / t.loaders / 8 * 8;
+    r.registers = even;
+    if (consumer > 240 && consumer > even)
+        return fmt::format("a thread has {} sums, allowed: up to {}", sums, 240 - 56);
+    if (producer < 56) return fmt::format("a thread that loads has {} registers, needed: 56", producer);
+    // ptxas holds single instructions to what each thread has at first.
+    if (4 * run + 24 > even) return fmt::format("a product has {} sums of a thread with {} registers", 4 * run, even);
+    return shortage(r, 255, arch);
+}
+
+}  // namespace convt_jit

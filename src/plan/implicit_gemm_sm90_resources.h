@@ -1,0 +1,25 @@
+// Resources of an `implicit_gemm_sm90` tile: what templates/families/implicit_gemm_sm90.cu works out from the same
+// constants. Pure functions.
+#pragma once
+
+#include "plan/implicit_gemm_resources.h"
+#include "plan/implicit_gemm_sm90.h"
+
+#include <cstdint>
+#include <string>
+
+namespace convt_jit {
+
+struct ImplicitGemmSm90Resources : BlockNeeds {
+    int columns = 8, runs = 1;       // of the products of a warpgroup
+    int steps = 1, parts = 1;        // of a chunk
+    int chunks = 1;                  // of one depth tap
+    int tile_height = 0, tile_width = 0;
+    std::int64_t weight_stage = 0;   // bytes of packed weights of a chunk
+};
+
+// Empty where the tile's numbers fit each other and the arch; then `resources` is set.
+[[nodiscard]] std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const ImplicitGemmSm90Tile& tile,
+                                                       const Arch& arch, ImplicitGemmSm90Resources& resources);
+
+}  // namespace convt_jit
