@@ -49,6 +49,7 @@ ImplicitGemmLayer ImplicitGemmLayer::make(const Layer& layer) {
     result.row_phases = static_cast<int>(axes[1].stride);
     result.used_rows = static_cast<int>(std::min(axes[1].kernel, step(axes[1])));
     result.mean_taps_h = static_cast<double>(axes[1].kernel) / static_cast<double>(axes[1].stride);
+    result.depth_kernel = static_cast<int>(axes[0].kernel);
     result.depth_taps = static_cast<int>(taps_d);
     result.mean_depth_taps = static_cast<double>(axes[0].kernel) / static_cast<double>(axes[0].stride);
     result.in_per_group = static_cast<int>(layer.in_channels_per_group());

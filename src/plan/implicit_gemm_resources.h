@@ -22,6 +22,7 @@ struct ImplicitGemmLayer {
     int row_phases = 1;      // of the output
     double mean_taps_h = 1;  // over the row phases
     int used_rows = 1;       // row phases that have taps
+    int depth_kernel = 1;
     int depth_taps = 1;      // of one output depth, at most
     double mean_depth_taps = 1;
     int in_per_group = 1, out_per_group = 1;

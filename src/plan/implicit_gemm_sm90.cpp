@@ -154,11 +154,12 @@ Grid ImplicitGemmSm90Tile::grid(const Layer& layer, const Shape& shape) const {
     const auto axes = axes_3d(layer);
     const std::int64_t tiles_h = ceil_div(ceil_div(out[1], axes[1].stride), positions[0]);
     const std::int64_t tiles_w = ceil_div(ceil_div(out[2], axes[2].stride), positions[1]);
-    const std::int64_t channel_blocks =
-        layer.groups * ceil_div(layer.out_channels_per_group(), std::int64_t{64} * groups_m);
-    const std::int64_t rows = tiles_h * axes[1].stride * out[0];
-    if (order == kPlanes) return {tiles_w, rows, shape.batch * channel_blocks};
-    return {tiles_w * channel_blocks, rows, shape.batch};
+    const std::int64_t sets =
+        layer.groups * ceil_div(layer.out_channels_per_group(), std::int64_t{64} * groups_m) * axes[1].stride;
+    std::int64_t blocks = std::min(tiles_w * tiles_h * out[0] * shape.batch * sets, std::int64_t{processors} * min_blocks);
+    // A block stays with its weights: those of its first tile.
+    if (resident == 1) blocks = std::max(blocks / sets, std::int64_t{1}) * sets;
+    return {blocks, 1, 1};
 }
 
 }  // namespace convt_jit

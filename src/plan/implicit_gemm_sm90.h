@@ -14,43 +14,43 @@
 
 namespace convt_jit {
 
-// A block owns a tile of positions q (height, width) of one output depth and one row phase, all column phases of it and
-// 64 x groups_m output channels of one group. Warpgroups that multiply share channels (groups_m) and positions
+// A tile is a rectangle of positions q (height, width) of one output depth and one row phase, all column phases of it and
+// 64 x groups_m output channels of one group. The warpgroups of a team share its channels (groups_m) and its positions
 // (groups_n); others load.
 struct ImplicitGemmSm90Tile {
     static constexpr std::string_view kFamily = "implicit_gemm_sm90";
 
-    // Which blocks run side by side.
-    static constexpr int kInputs = 0;  // those that read the same input
-    static constexpr int kPlanes = 1;  // those that write to the same planes
-
     std::array<int, 2> positions = {2, 128};
     int groups_m = 1, groups_n = 2;
-    int loaders = 1;     // warpgroups
+    int teams = 1;       // groups_m x groups_n warpgroups each, which take tiles in turn
+    int loaders = 1;     // warpgroups that load
     int chunk = 8;       // input channels that are staged at a time
     int stages = 4;      // chunks in shared memory
     int join = 2;        // column taps of one step that tensor cores add up before they join an f32 total
     int min_blocks = 1;  // of a multiprocessor, that registers are left for
-    int order = kPlanes;
+    int resident = 0;    // 1: all weights that a block needs stay in shared memory
+    int processors = 132;  // multiprocessors that the grid is made for: a block takes one tile after the other
 
     template <class Tile, class Visit>
     static void fields(Tile& t, const Visit& visit) {
         visit("positions", "POSITIONS", t.positions);
         visit("groups_m", "GROUPS_M", t.groups_m);
         visit("groups_n", "GROUPS_N", t.groups_n);
+        visit("teams", "TEAMS", t.teams);
         visit("loaders", "LOADERS", t.loaders);
         visit("chunk", "CHUNK", t.chunk);
         visit("stages", "STAGES", t.stages);
         visit("join", "JOIN", t.join);
         visit("min_blocks", "MIN_BLOCKS", t.min_blocks);
-        visit("order", "ORDER", t.order);
+        visit("resident", "RESIDENT", t.resident);
+        visit("processors", "PROCESSORS", t.processors);
     }
 
     // What every family answers (src/plan/plan.h). `standard` is the tile of the least modelled time; where no tile
     // serves the layer, one that `unsupported` refuses.
     [[nodiscard]] static ImplicitGemmSm90Tile standard(const Layer& layer, const Arch& arch);
     [[nodiscard]] std::string unsupported(const Layer& layer, const Arch& arch, bool exact_nonfinite) const;
-    [[nodiscard]] int threads(const Layer&) const { return 128 * (groups_m * groups_n + loaders); }
+    [[nodiscard]] int threads(const Layer&) const { return 128 * (groups_m * groups_n * teams + loaders); }
     [[nodiscard]] std::size_t shared_bytes(const Layer& layer) const;
     [[nodiscard]] Grid grid(const Layer& layer, const Shape& shape) const;
     [[nodiscard]] std::int64_t packed_bytes(const Layer& layer) const;

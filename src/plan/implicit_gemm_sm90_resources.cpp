@@ -9,6 +9,12 @@ namespace {
 
 constexpr std::int64_t kMostProducts = 96;  // wgmma that are unrolled: they are what compiling takes
 
+std::int64_t largest_divisor(std::int64_t n, std::int64_t most) {
+    std::int64_t d = std::min(n, most);
+    while (n % d != 0) --d;
+    return d;
+}
+
 std::int64_t pitch(std::int64_t n, int rest) { return n + (rest + 32 - n % 32) % 32; }
 
 }  // namespace
@@ -18,10 +24,11 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     if (arch.number != 90) return fmt::format("implicit_gemm_sm90 needs sm_90a, not {}", to_string(arch));
     const UnrolledAxis& h = layer.horizontal;
     for (const int n :
-         {t.positions[0], t.positions[1], t.groups_m, t.groups_n, t.loaders, t.chunk, t.stages, t.join, t.min_blocks})
+         {t.positions[0], t.positions[1], t.groups_m, t.groups_n, t.teams, t.loaders, t.chunk, t.stages, t.join, t.min_blocks,
+          t.processors})
         if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);
-    if (t.order > ImplicitGemmSm90Tile::kPlanes) return fmt::format("order is {}, allowed: 0 and 1", t.order);
-    if (t.groups_m * t.groups_n > 3) return "more than 3 warpgroups multiply";
+    if (t.resident != 0 && t.resident != 1) return fmt::format("resident is {}, allowed: 0 and 1", t.resident);
+    if (t.groups_m * t.groups_n * t.teams > 3) return "more than 3 warpgroups multiply";
     const auto divides = [](std::int64_t whole, std::int64_t part, const char* what) {
         return whole % part == 0 ? std::string() : fmt::format("{} {} does not divide by {}", what, whole, part);
     };
@@ -39,7 +46,7 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
                            own, row_tiles);
     if (run > 32) return fmt::format("a product has {} columns, allowed: up to 256", 8 * run);
 
-    const std::int64_t groups = std::int64_t{t.groups_m} * t.groups_n;
+    const std::int64_t groups = std::int64_t{t.groups_m} * t.groups_n * t.teams;
     r.threads = static_cast<int>(128 * (groups + t.loaders));
     r.columns = static_cast<int>(8 * run);
     r.runs = static_cast<int>(own / run);
@@ -51,10 +58,13 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     const std::int64_t channels = std::int64_t{64} * t.groups_m;
     const std::int64_t input = std::int64_t{2} * r.steps * r.parts * r.tile_height * r.tile_width * 16;
     r.weight_stage = std::int64_t{layer.taps_h} * h.taps * r.steps * r.parts * 2 * channels * 16;
-    const std::int64_t line_tiles = row_tiles == 1 ? 1 : run, lines = own / line_tiles;
-    const std::int64_t slab = 8 * pitch(lines * 8 * line_tiles * h.stride, h.stride == 2 ? 16 : 8);
-    const std::int64_t finish = std::max(t.stages * (input + r.weight_stage), 16 * groups * slab);
-    r.shared_bytes = finish + (channels * 12 + 7) / 8 * 8 + std::int64_t{16} * t.stages;
+    const std::int64_t most = h.stride < 16 ? 16 / h.stride : 1;  // 8 positions each, that pass through a slab at a time
+    const std::int64_t piece = largest_divisor(row_tiles == 1 ? 1 : run, most);
+    const std::int64_t pieces = largest_divisor(own / piece, most / piece);
+    const std::int64_t slab = 8 * pitch(pieces * 8 * piece * h.stride, h.stride == 2 ? 16 : 8);
+    const std::int64_t ring = t.stages * (input + (t.resident == 1 ? 0 : r.weight_stage));
+    const std::int64_t resident = t.resident == 1 ? layer.depth_kernel * r.chunks * r.weight_stage : 0;
+    r.shared_bytes = ring + resident + 16 * groups * slab + std::int64_t{16} * t.stages + 8 + 8 * t.teams;
 
     if (std::int64_t{h.taps} * r.runs * (layer.split ? 3 : r.steps) > kMostProducts)
         return fmt::format("more than {} matrix products are unrolled", kMostProducts);

@@ -24,6 +24,11 @@ __host__ __device__ constexpr int floor_power_of_two(int a) {
     return p;
 }
 __host__ __device__ constexpr int gcd(int a, int b) { return b == 0 ? a : gcd(b, a % b); }
+__host__ __device__ constexpr int largest_divisor(int n, int most) {
+    int d = n < most ? n : most;
+    while (n % d != 0) --d;
+    return d;
+}
 __host__ __device__ constexpr int widest(int n, int most) {  // the largest power of two up to `most` that divides n
     int v = most;
     while (n % v != 0) v /= 2;

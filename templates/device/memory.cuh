@@ -55,6 +55,26 @@ __device__ __forceinline__ T load_global(const T* address) {
 #endif
 }
 
+// The same of 2 or 4 bytes, or zero without reading, wherever `address` points. No branch, so that many are under way.
+template <class T>
+__device__ __forceinline__ T load_global_if(const T* address, bool wanted) {
+    static_assert(sizeof(T) == 2 || sizeof(T) == 4, "one element");
+#ifdef CONVT_SIM
+    return wanted ? load_global(address) : T{};
+#else
+    Registers<T> r;
+    if constexpr (sizeof(T) == 2)
+        asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\nmov.u16 %0, 0;\n@p ld.global.nc.u16 %0, [%1];\n}"
+                     : "=&h"(r.half)
+                     : "l"(address), "r"(unsigned(wanted)));
+    else
+        asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\nmov.u32 %0, 0;\n@p ld.global.nc.u32 %0, [%1];\n}"
+                     : "=&r"(r.word[0])
+                     : "l"(address), "r"(unsigned(wanted)));
+    return r.value;
+#endif
+}
+
 // Reads what may share memory with the output (the residual may be y itself): an ordinary, ordered load.
 template <class T>
 __device__ __forceinline__ T load_global_coherent(const T* address) {

@@ -1,21 +1,22 @@
 // implicit_gemm_sm90: transposed convolution as matrix products of warpgroups (wgmma, Hopper). NC* tensors.
 //
-// Outputs are written o = STRIDE*q + r per axis. A block owns POSITIONS_H x POSITIONS_W positions q of one output depth,
-// one row phase, all column phases and BLOCK_CHANNELS output channels of one group. Rows of the product are output
-// channels, columns are positions, and the sum runs over taps and input channels.
-// Warpgroups that load turn the input tile into cells of 16 bytes, neighbouring
-// channels of one pixel, so that a tap is nothing but another first cell; packed weights come by bulk copies. The other
-// warpgroups multiply, 64 channels each. Depth taps of a plane only lengthen the loop over chunks. Sums go through slabs
-// of shared memory, a warp its own, where column phases come to lie side by side, and leave as whole lines.
+// Outputs are written o = STRIDE*q + r per axis. A tile is POSITIONS_H x POSITIONS_W positions q of one output depth, one
+// row phase, all column phases and BLOCK_CHANNELS output channels of one group. Rows of the product are output channels,
+// columns are positions, and the sum runs over taps and input channels.
+// A block takes one tile after the other. Warpgroups that load turn its input, a chunk of channels at a time, into cells
+// of 16 bytes: neighbouring channels of one pixel, so that a tap is nothing but another first cell. Packed weights come by
+// bulk copies, with each chunk, or once where there is room for all. Teams of the other warpgroups take tiles in turn, 64
+// channels a warpgroup, so that one team stores while another multiplies. Depth taps only lengthen the loop over chunks.
+// Sums go through slabs of shared memory, a warp its own, where column phases come to lie side by side, and leave as lines.
 
 // ---------------------------------------------------------------- constants of the tile
-enum Order { INPUTS, PLANES };                 // which blocks run side by side: that read, or write, the same
 constexpr bool NARROW = sizeof(Element) == 2;
 constexpr bool SPLIT = !NARROW && !layer::TF32;  // f32 factors are sums of two tf32 numbers
 constexpr int PARTS = SPLIT ? 2 : 1;
 constexpr int CELL = 16 / int(sizeof(Element));  // channels of a cell
 constexpr int STEPS = plan::CHUNK / (2 * CELL);  // a product sums over two cells
-constexpr int CONSUMERS = plan::GROUPS_M * plan::GROUPS_N, CONSUMER_THREADS = 128 * CONSUMERS;
+constexpr int TEAM = plan::GROUPS_M * plan::GROUPS_N, CONSUMERS = plan::TEAMS * TEAM;
+constexpr int CONSUMER_THREADS = 128 * CONSUMERS;
 constexpr int PRODUCER_THREADS = 128 * plan::LOADERS, THREADS = CONSUMER_THREADS + PRODUCER_THREADS;
 constexpr int BLOCK_CHANNELS = 64 * plan::GROUPS_M;
 constexpr int CHANNEL_BLOCKS = ceil_div(layer::OUT_PER_GROUP, BLOCK_CHANNELS);
@@ -26,7 +27,7 @@ constexpr bool TALL = plan::POSITIONS_W == 8;
 constexpr int ROW_TILES = plan::POSITIONS_W / 8, OWN_TILES = plan::POSITIONS_H * ROW_TILES / plan::GROUPS_N;
 constexpr int RUN_TILES = TALL || OWN_TILES < ROW_TILES ? OWN_TILES : ROW_TILES;  // of one product
 constexpr int RUNS = OWN_TILES / RUN_TILES, RUN_SUMS = 4 * RUN_TILES;
-constexpr int LINE_TILES = TALL ? 1 : RUN_TILES, OWN_LINES = OWN_TILES / LINE_TILES;  // of rows
+constexpr int LINE_TILES = TALL ? 1 : RUN_TILES;  // of a row
 static_assert(plan::POSITIONS_H * ROW_TILES % plan::GROUPS_N == 0 && OWN_TILES % RUN_TILES == 0 &&
                   (TALL || ROW_TILES % RUN_TILES == 0),
               "a warpgroup has a part of one row, or whole rows");
@@ -42,20 +43,28 @@ constexpr int COLUMN_SETS = Horizontal::used();
 // In cells. A stage of input is [step][part][half of the step][pixel], of weights [row tap][column tap][step][part][half]
 // [channel].
 constexpr int INPUT_STAGE = STEPS * PARTS * 2 * PLANE, TAP_CELLS = STEPS * PARTS * 2 * BLOCK_CHANNELS;
-constexpr int WEIGHT_STAGE = TAPS_H * KW * TAP_CELLS, STAGE = INPUT_STAGE + WEIGHT_STAGE;
+constexpr int WEIGHT_STAGE = TAPS_H * KW * TAP_CELLS;
+constexpr int WEIGHT_SETS = layer::GROUPS * CHANNEL_BLOCKS * SH;       // a tile needs one
+constexpr int WEIGHT_SET = layer::KERNEL_D * DEPTH_CHUNKS * WEIGHT_STAGE;
+constexpr int STAGE = INPUT_STAGE + (plan::RESIDENT ? 0 : WEIGHT_STAGE);
 
-constexpr int LINE = 8 * LINE_TILES * SW;  // outputs of a warpgroup in one row
-constexpr int SLAB_PITCH = OWN_LINES * LINE + (SW == 2 ? 48 - OWN_LINES * LINE % 32 : 40 - OWN_LINES * LINE % 32) % 32;
-constexpr int SLAB = 8 * SLAB_PITCH;  // floats of one warp: 8 channels
+// Pieces of lines pass through a warp's slab, of 8 channels at a time.
+constexpr int MOST_PASS_TILES = SW < 16 ? 16 / SW : 1;
+constexpr int PIECE_TILES = largest_divisor(LINE_TILES, MOST_PASS_TILES), PIECE = 8 * PIECE_TILES * SW;  // outputs
+constexpr int PASS_PIECES = largest_divisor(OWN_TILES / PIECE_TILES, MOST_PASS_TILES / PIECE_TILES);
+constexpr int PASS_TILES = PASS_PIECES * PIECE_TILES, PASSES = OWN_TILES / PASS_TILES;
+constexpr int SLAB_PITCH = PASS_PIECES * PIECE + (SW == 2 ? 48 - PASS_PIECES * PIECE % 32
+                                                          : 40 - PASS_PIECES * PIECE % 32) % 32;
+constexpr int SLAB = 8 * SLAB_PITCH;  // floats
 
-constexpr int RING_BYTES = plan::STAGES * STAGE * 16, SLAB_BYTES = 4 * CONSUMERS * SLAB * 4;
-constexpr int FINISH = RING_BYTES > SLAB_BYTES ? RING_BYTES : SLAB_BYTES;  // where the channels' epilogue parts are
-constexpr int BARRIERS = FINISH + round_up(BLOCK_CHANNELS * int(sizeof(EpilogueChannel)), 8);
+// In bytes.
+constexpr int WEIGHTS_AT = plan::STAGES * STAGE * 16, SLABS_AT = WEIGHTS_AT + (plan::RESIDENT ? WEIGHT_SET * 16 : 0);
+constexpr int BARRIERS_AT = SLABS_AT + 4 * CONSUMERS * SLAB * 4;
 
 // A thread's registers, as launched, of consumers and of producers, which get what is left.
 constexpr int EVEN_REGISTERS = 65536 / (THREADS * plan::MIN_BLOCKS) / 8 * 8;
 constexpr int OWN_SUMS = 4 * OWN_TILES * (COLUMN_SETS + (SPLIT ? 1 : 0));
-constexpr int CONSUMER_REGISTERS = round_up(OWN_SUMS + 56, 8) > EVEN_REGISTERS ? round_up(OWN_SUMS + 56, 8)
+constexpr int CONSUMER_REGISTERS = OWN_SUMS + 56 > EVEN_REGISTERS ? round_up(OWN_SUMS + 56, 8)
                                                                               : EVEN_REGISTERS;
 constexpr int PRODUCER_REGISTERS =
     (EVEN_REGISTERS * (CONSUMERS + plan::LOADERS) - CONSUMER_REGISTERS * CONSUMERS) / plan::LOADERS / 8 * 8;
@@ -109,7 +118,7 @@ __device__ __forceinline__ Vector<unsigned, 4> packed_unit(const Element* w, uns
 }
 
 // ---------------------------------------------------------------- loads
-// The rows of the block's row phase.
+// The rows of a row phase.
 struct Rows {
     int taps, first_tap;
     int high, low;  // input offsets of the first tap and of the last one
@@ -124,80 +133,168 @@ __device__ __forceinline__ Rows rows_of(int phase) {
     }
 }
 
-// The barriers of a stage: producers arrive at one when it is full, consumers at the other when it is empty.
-__device__ __forceinline__ unsigned full_barrier(unsigned shared, int slot) { return shared + BARRIERS + 16 * slot; }
-__device__ __forceinline__ unsigned empty_barrier(unsigned shared, int slot) { return shared + BARRIERS + 16 * slot + 8; }
+// A tile: what is loaded, multiplied and stored. Tiles that differ in weights only are neighbours.
+struct Work : Place {
+    Rows rows;
+    int phase, weights, chunks;  // row phase, set of weights
+};
+struct Tiles {
+    index_t width, height, depth;
+    long long count;
+    __device__ __forceinline__ explicit Tiles(const ConvtArgs& args)
+        : width(ceil_div(ceil_div(index_t(args.out[2]), index_t(SW)), index_t(plan::POSITIONS_W))),
+          height(ceil_div(ceil_div(index_t(args.out[1]), index_t(SH)), index_t(plan::POSITIONS_H))),
+          depth(index_t(args.out[0])),
+          count((long long)width * height * depth * args.batch * WEIGHT_SETS) {}
+};
+__device__ __forceinline__ Work work_of(const ConvtArgs& args, const Tiles& tiles, long long tile) {
+    Work work;
+    work.depth = index_t(args.in[0]), work.height = index_t(args.in[1]), work.width = index_t(args.in[2]);
+    work.plane = work.height * work.width;
+    work.out_height = index_t(args.out[1]), work.out_width = index_t(args.out[2]);
+    work.out_plane = tiles.depth * work.out_height * work.out_width;
+    const auto next = [&](auto n) {
+        const auto index = decltype(n)(tile % n);
+        tile /= n;
+        return index;
+    };
+    work.weights = next(WEIGHT_SETS);
+    work.phase = work.weights % SH;
+    work.q_w = int(next(tiles.width)) * plan::POSITIONS_W;
+    work.q_h = int(next(tiles.height)) * plan::POSITIONS_H;
+    const index_t d = tiles.depth == 1 ? 0 : next(tiles.depth);
+    const int group = work.weights / (SH * CHANNEL_BLOCKS);
+    const int first = work.weights / SH % CHANNEL_BLOCKS * BLOCK_CHANNELS;
+    work.channel = group * layer::OUT_PER_GROUP + first;
+    work.channels = min(BLOCK_CHANNELS, layer::OUT_PER_GROUP - first);
+    work.x = static_cast<const Element*>(args.x) +
+             (tile * layer::IN_CHANNELS + group * layer::IN_PER_GROUP) * ((long long)work.depth * work.plane);
+    work.w = static_cast<const Element*>(args.w) +
+             ((long long)group * layer::IN_PER_GROUP * layer::OUT_PER_GROUP + first) * (layer::KERNEL_D * KH * KW);
+    work.y = (tile * layer::OUT_CHANNELS + work.channel) * (long long)work.out_plane +
+             (long long)d * work.out_height * work.out_width;
+    find_depth_taps(work, d);
+    work.rows = rows_of(work.phase);
+    work.chunks = work.rows.taps > 0 ? work.taps_d * DEPTH_CHUNKS : 0;
+    return work;
+}
 
-// Turns `channels` channels (or CHUNK) from `from` on into cells of the stage, by all that produce.
-__device__ __forceinline__ void stage_input(const Place& place, const Rows& rows, char* stage, const Element* from,
-                                            int channels, int thread) {
-    constexpr int AT_ONCE = plan::CHUNK >= 32 ? 1 : 32 / plan::CHUNK;
-    const index_t channel_pitch = place.depth * place.plane;
-    const int first_h = place.q_h + rows.low, first_w = place.q_w + FIRST_COLUMN;
-#pragma unroll 1
-    for (int i = thread; i < PLANE; i += PRODUCER_THREADS * AT_ONCE) {
-        Element values[AT_ONCE][plan::CHUNK];
-        bool inside[AT_ONCE];
+// A place in the ring of stages, counted from the first chunk of the block on, and its barriers: those who load arrive at
+// one when it is full, those who multiply at the other when it is empty.
+struct Position {
+    unsigned count = 0;
+    __device__ __forceinline__ int slot() const { return int(count % plan::STAGES); }
+    __device__ __forceinline__ unsigned turn() const { return count / plan::STAGES % 2; }
+    __device__ __forceinline__ unsigned full(unsigned shared) const { return shared + BARRIERS_AT + 16 * slot(); }
+    __device__ __forceinline__ unsigned empty(unsigned shared) const { return full(shared) + 8; }
+};
+constexpr int WEIGHTS_BARRIER_AT = BARRIERS_AT + 16 * plan::STAGES;
+// Who waits for a stage must know that it is not a use of it two turns ago whose end it sees: a team waits for stages only
+// when the team before has all of its own. Each team has a barrier where that one tells it.
+constexpr int TEAM_BARRIERS_AT = WEIGHTS_BARRIER_AT + 8;
+
+// A part of a chunk on its way through registers: CHUNK channels of AT_ONCE pixels. Two are under way at a time.
+constexpr int HELD_REGISTERS = PRODUCER_REGISTERS >= 112 ? 32 : 16;
+constexpr int AT_ONCE = plan::CHUNK >= HELD_REGISTERS ? 1 : HELD_REGISTERS / plan::CHUNK;
+constexpr int BATCH = PRODUCER_THREADS * AT_ONCE, BATCHES = ceil_div(PLANE, BATCH);  // pixels; of a chunk
+struct Batch {
+    Element values[AT_ONCE][plan::CHUNK];
+};
+
+// Starts the loads of a batch of `from`, the first of `channels` channels at their depth.
+__device__ __forceinline__ void load_batch(const Work& work, const Element* from, int channels, int first, Batch& batch) {
+    const index_t channel_pitch = work.depth * work.plane;
+    const int first_h = work.q_h + work.rows.low, first_w = work.q_w + FIRST_COLUMN;
 #pragma unroll
-        for (int k = 0; k < AT_ONCE; ++k) {
-            const int p = i + PRODUCER_THREADS * k, h = first_h + p / TILE_W, w = first_w + p % TILE_W;
-            inside[k] = p < PLANE && h >= 0 && h < place.height && w >= 0 && w < place.width;
-            const Element* source = inside[k] ? from + (index_t(h) * place.width + w) : place.x;
-            const index_t pitch = inside[k] ? channel_pitch : 0;
+    for (int k = 0; k < AT_ONCE; ++k) {
+        const int p = first + k * PRODUCER_THREADS, h = first_h + p / TILE_W, w = first_w + p % TILE_W;
+        const bool inside = p < PLANE && h >= 0 && h < work.height && w >= 0 && w < work.width;
+        const Element* source = from + (index_t(h) * work.width + w);
 #pragma unroll
-            for (int c = 0; c < plan::CHUNK; ++c) {
-                const bool exists = layer::IN_PER_GROUP % plan::CHUNK == 0 || c < channels;
-                values[k][c] = load_global(exists ? source : place.x);
-                source += pitch;
-            }
-        }
-#pragma unroll
-        for (int k = 0; k < AT_ONCE; ++k) {
-            const int p = i + PRODUCER_THREADS * k;
-            if (PLANE % (PRODUCER_THREADS * AT_ONCE) != 0 && p >= PLANE) break;
-            char* target = stage + p * 16;
-#pragma unroll
-            for (int q = 0; q < 2 * STEPS; ++q) {
-                Vector<Element, CELL> cell, low;
-#pragma unroll
-                for (int e = 0; e < CELL; ++e) {
-                    const int c = q * CELL + e;
-                    const bool exists = inside[k] && (layer::IN_PER_GROUP % plan::CHUNK == 0 || c < channels);
-                    cell[e] = values[k][c];
-                    if (!exists) cell[e] = Element{};
-                    cell[e] = factor(cell[e], low[e]);
-                }
-                const int at = (q / 2 * PARTS * 2 + q % 2) * PLANE * 16;
-                *reinterpret_cast<Vector<Element, CELL>*>(target + at) = cell;
-                if constexpr (SPLIT) *reinterpret_cast<Vector<Element, CELL>*>(target + at + 2 * PLANE * 16) = low;
-            }
+        for (int c = 0; c < plan::CHUNK; ++c) {
+            const bool exists = layer::IN_PER_GROUP % plan::CHUNK == 0 || c < channels;
+            batch.values[k][c] = load_global_if(source, inside && exists);
+            source += channel_pitch;
         }
     }
 }
 
-__device__ __forceinline__ void produce(const Place& place, const Rows& rows, const char* packed, int chunks) {
+__device__ __forceinline__ void store_batch(char* stage, int first, const Batch& batch) {
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; ++k) {
+        const int p = first + k * PRODUCER_THREADS;
+        if (PLANE % BATCH != 0 && p >= PLANE) break;
+#pragma unroll
+        for (int q = 0; q < 2 * STEPS; ++q) {
+            Vector<Element, CELL> cell, low;
+#pragma unroll
+            for (int e = 0; e < CELL; ++e) cell[e] = factor(batch.values[k][q * CELL + e], low[e]);
+            char* const target = stage + p * 16 + (q / 2 * PARTS * 2 + q % 2) * (PLANE * 16);
+            *reinterpret_cast<Vector<Element, CELL>*>(target) = cell;
+            if constexpr (SPLIT) *reinterpret_cast<Vector<Element, CELL>*>(target + 2 * PLANE * 16) = low;
+        }
+    }
+}
+
+// Loads all chunks of all tiles of the block.
+__device__ __forceinline__ void produce(const ConvtArgs& args, const Tiles& tiles) {
     const int thread = threadIdx.x - CONSUMER_THREADS;
     const unsigned shared = shared_address(shared_memory());
-#pragma unroll 1
-    for (int chunk = 0; chunk < chunks; ++chunk) {
-        const int slot = chunk % plan::STAGES, tap = chunk / DEPTH_CHUNKS, part = chunk % DEPTH_CHUNKS;
-        const unsigned full = full_barrier(shared, slot);
-        barrier_wait(empty_barrier(shared, slot), chunk / plan::STAGES % 2 ^ 1);
-        if (thread == 0) {
-            const unsigned bytes = rows.taps * (KW * TAP_CELLS * 16);
-            const int kd = place.first_tap_d + tap * layer::TAP_STEP_D;
-            barrier_arrive_expecting(full, bytes);
-            copy_bulk(shared + (slot * STAGE + INPUT_STAGE) * 16,
-                      packed + (long long)(kd * DEPTH_CHUNKS + part) * (WEIGHT_STAGE * 16), bytes, full);
+    const char* const packed = static_cast<const char*>(args.packed);
+    if (plan::RESIDENT && thread == 0) {
+        const unsigned barrier = shared + WEIGHTS_BARRIER_AT;
+        const long long set = (long long)(blockIdx.x % WEIGHT_SETS) * (WEIGHT_SET * 16);
+        barrier_arrive_expecting(barrier, WEIGHT_SET * 16);
+        copy_bulk(shared + WEIGHTS_AT, packed + set, WEIGHT_SET * 16, barrier);
+    }
+    Batch held[2];
+    Position loading, storing;
+    int chunk = 0, loading_batch = 0, storing_batch = 0;
+    long long tile = blockIdx.x;
+    if (tile >= tiles.count) return;
+    Work work = work_of(args, tiles, tile);
+    const auto load = [&](Batch& batch) {  // false where there is no more
+        while (chunk == work.chunks) {
+            tile += gridDim.x, chunk = 0;
+            if (tile >= tiles.count) {
+                work.chunks = 0;
+                return false;
+            }
+            work = work_of(args, tiles, tile);
         }
-        const index_t d = place.first_d - tap * layer::OFFSET_STEP_D;
-        stage_input(place, rows, shared_memory() + slot * STAGE * 16,
-                    place.x + (index_t(part * plan::CHUNK) * place.depth + d) * place.plane,
-                    layer::IN_PER_GROUP - part * plan::CHUNK, thread);
+        const int tap = chunk / DEPTH_CHUNKS, part = chunk % DEPTH_CHUNKS;
+        if (!plan::RESIDENT && loading_batch == 0 && thread == 0) {
+            const unsigned bytes = work.rows.taps * (KW * TAP_CELLS * 16);
+            const int kd = work.first_tap_d + tap * layer::TAP_STEP_D;
+            barrier_wait(loading.empty(shared), loading.turn() ^ 1);
+            barrier_arrive_expecting(loading.full(shared), bytes);
+            copy_bulk(shared + (loading.slot() * STAGE + INPUT_STAGE) * 16,
+                      packed + ((long long)work.weights * WEIGHT_SET + (kd * DEPTH_CHUNKS + part) * WEIGHT_STAGE) * 16,
+                      bytes, loading.full(shared));
+        }
+        const index_t d = work.first_d - tap * layer::OFFSET_STEP_D;
+        load_batch(work, work.x + (index_t(part * plan::CHUNK) * work.depth + d) * work.plane,
+                   layer::IN_PER_GROUP - part * plan::CHUNK, loading_batch * BATCH + thread, batch);
+        if (++loading_batch == BATCHES) loading_batch = 0, ++chunk, ++loading.count;
+        return true;
+    };
+    const auto store = [&](const Batch& batch) {
+        if (storing_batch == 0) barrier_wait(storing.empty(shared), storing.turn() ^ 1);
+        store_batch(shared_memory() + storing.slot() * (STAGE * 16), storing_batch * BATCH + thread, batch);
+        if (++storing_batch < BATCHES) return;
         publish_to_tensor_cores();
         __syncwarp();
-        if (thread % 32 == 0) barrier_arrive(full);
-    }
+        if (thread % 32 == 0) barrier_arrive(storing.full(shared));
+        storing_batch = 0, ++storing.count;
+    };
+    bool pending = false, more = true;
+#pragma unroll 1
+    while (more)
+        static_for<0, 2>([&](auto i) {
+            more = more && load(held[i]);
+            if (pending) store(held[1 - i]);
+            pending = more;
+        });
 }
 
 // ---------------------------------------------------------------- products
@@ -254,19 +351,19 @@ __device__ __forceinline__ void multiply_stage(unsigned long long a, unsigned lo
 // ---------------------------------------------------------------- stores
 // What no tap inside the image reaches is exactly zero, whatever weights the zeros beyond it met. q_h, q_w: of the lane's
 // first sum.
-__device__ __forceinline__ void forget_unreached(const Place& place, const Rows& rows, int q_h, int q_w, Sums& sums) {
+__device__ __forceinline__ void forget_unreached(const Work& work, int q_h, int q_w, Sums& sums) {
     static_for<0, OWN_TILES>([&](auto tile) {
         constexpr int N = decltype(tile)::value;
         const int h = q_h + N / LINE_TILES, w = q_w + N % LINE_TILES * 8;
         bool row = false;
 #pragma unroll 1
-        for (int j = 0; j < rows.taps; ++j)
-            row = row | (count_t(index_t(h + rows.high - j * layer::OFFSET_STEP_H)) < count_t(place.height));
+        for (int j = 0; j < work.rows.taps && work.chunks > 0; ++j)
+            row = row | (count_t(index_t(h + work.rows.high - j * layer::OFFSET_STEP_H)) < count_t(work.height));
         static_for<0, SW>([&](auto rw) {
             if constexpr (Horizontal::used(rw)) {
 #pragma unroll
                 for (int e = 0; e < 2; ++e) {
-                    const bool keep = row && reached<Horizontal, int(rw)>(w + e, place.width);
+                    const bool keep = row && reached<Horizontal, int(rw)>(w + e, work.width);
                     float* const four = &sums[Horizontal::rank(rw)][N / RUN_TILES][N % RUN_TILES * 4];
                     if (!keep) four[e] = EXACT_ZERO;
                     if (!keep) four[2 + e] = EXACT_ZERO;
@@ -277,60 +374,41 @@ __device__ __forceinline__ void forget_unreached(const Place& place, const Rows&
 }
 
 // One sum by the definition, for those that came out as NaN because a factor could not be split.
-__device__ __forceinline__ float plain_sum(const Place& place, const Rows& rows, int channel, index_t q_h, index_t w) {
+__device__ __forceinline__ float plain_sum(const Work& work, int channel, index_t q_h, index_t w) {
     float sum = 0;
 #pragma unroll 1
-    for (int d = 0; d < place.taps_d; ++d)
+    for (int d = 0; d < work.taps_d; ++d)
 #pragma unroll 1
-        for (int j = 0; j < rows.taps; ++j)
+        for (int j = 0; j < work.rows.taps; ++j)
 #pragma unroll 1
             for (int kw = 0; kw < KW; ++kw) {
-                const index_t h = q_h + rows.high - j * layer::OFFSET_STEP_H;
+                const index_t h = q_h + work.rows.high - j * layer::OFFSET_STEP_H;
                 const index_t at = w + layer::PAD_W - kw * layer::DILATION_W;
-                if (h < 0 || h >= place.height || at < 0 || at % SW != 0 || at / SW >= place.width) continue;
-                const Element* x = place.x + (place.first_d - d * layer::OFFSET_STEP_D) * place.plane +
-                                   h * place.width + at / SW;
-                const int kd = place.first_tap_d + d * layer::TAP_STEP_D, kh = rows.first_tap + j * layer::TAP_STEP_H;
+                if (h < 0 || h >= work.height || at < 0 || at % SW != 0 || at / SW >= work.width) continue;
+                const Element* x =
+                    work.x + (work.first_d - d * layer::OFFSET_STEP_D) * work.plane + h * work.width + at / SW;
+                const int kd = work.first_tap_d + d * layer::TAP_STEP_D;
+                const int kh = work.rows.first_tap + j * layer::TAP_STEP_H;
                 const Element* factor =
-                    place.w + ((plan::weight_index_t(channel) * layer::KERNEL_D + kd) * KH + kh) * KW + kw;
+                    work.w + ((plan::weight_index_t(channel) * layer::KERNEL_D + kd) * KH + kh) * KW + kw;
 #pragma unroll 1
                 for (int c = 0; c < layer::IN_PER_GROUP; ++c) {
                     sum = fmaf(to_float(load_global(x)), to_float(load_global(factor)), sum);
                     if (sum != sum) return sum;  // and stays so
-                    x += place.depth * place.plane;
+                    x += work.depth * work.plane;
                     factor += plan::weight_index_t(layer::OUT_PER_GROUP) * layer::KERNEL_D * KH * KW;
                 }
             }
     return sum;
 }
 
-// Writes lines, `lines` of them, by the threads of a warp. line(i, write) calls write(channel, row, first column, values).
-template <class Line>
-__device__ __forceinline__ void store_lines(const ConvtArgs& args, const Place& place, int phase, int lines,
-                                            const EpilogueChannel* finish, const Line& line) {
-    constexpr int LANES = LINE / VECTOR < 32 ? floor_power_of_two(LINE / VECTOR > 0 ? LINE / VECTOR : 1) : 32;
-    const int lane = threadIdx.x % 32;
-#pragma unroll 1
-    for (int i = lane / LANES; i < lines; i += 32 / LANES) {
-        line(i, [&](int channel, int row, int column, const auto& values) {
-            const index_t h = index_t(place.q_h + row) * SH + phase, first = index_t(place.q_w + column) * SW;
-            if (h >= place.out_height || channel >= place.channels || first >= place.out_width) return;
-            EpilogueChannel parts;
-            if constexpr (layer::HAS_BIAS || layer::AFFINE) parts = finish[channel];
-            const int count = int(min(index_t(LINE), place.out_width - first));
-            const long long at = place.y + channel * (long long)place.out_plane + h * place.out_width + first;
-            store_line<ceil_div(LINE, LANES * VECTOR)>(args, at, count, lane % LANES, LANES, parts, values);
-        });
-    }
-}
-
-// Half of a warp's sums, 8 channels, as runs of outputs, column phases side by side. Where one is not finite, `probe`
-// becomes NaN.
-template <int HALF>
+// Sums of 8 channels and one pass as runs of outputs, column phases side by side. Where one is not finite, `probe` becomes
+// NaN.
+template <int HALF, int PASS>
 __device__ __forceinline__ void write_slab(float* target, const Sums& sums, float& probe) {
     constexpr int RUN = 2 * SW, V = widest(RUN, 4);
-    static_for<0, OWN_TILES>([&](auto tile) {
-        constexpr int N = decltype(tile)::value;
+    static_for<0, PASS_TILES>([&](auto tile) {
+        constexpr int N = PASS * PASS_TILES + decltype(tile)::value;
         float run[RUN];
         static_for<0, RUN>([&](auto at) {
             constexpr int E = decltype(at)::value / SW, R = decltype(at)::value % SW;
@@ -346,147 +424,166 @@ __device__ __forceinline__ void write_slab(float* target, const Sums& sums, floa
             Vector<float, V> v;
 #pragma unroll
             for (int e = 0; e < V; ++e) v[e] = run[i + e];
-            *reinterpret_cast<Vector<float, V>*>(target + N * (8 * SW) + i) = v;
+            *reinterpret_cast<Vector<float, V>*>(target + tile * (8 * SW) + i) = v;
         }
     });
 }
 
-// channel, row, column: where the warp's sums begin in the block.
-__device__ __forceinline__ void store_sums(const ConvtArgs& args, const Place& place, const Rows& rows, int phase,
-                                           const EpilogueChannel* finish, int channel, int row, int column, Sums& sums) {
+// Where the `piece`-th piece of a warpgroup's positions begins, from its first row and column on.
+__device__ __forceinline__ void find_piece(int piece, int& row, int& column) {
+    row = piece * PIECE_TILES / LINE_TILES, column = piece * PIECE_TILES % LINE_TILES * 8;
+}
+
+// channel, row, column: where the warp's sums begin in the tile. finish: lane % 16 is a channel of the warp.
+__device__ __forceinline__ void store_sums(const ConvtArgs& args, const Work& work, const EpilogueChannel& finish,
+                                           int channel, int row, int column, const Sums& sums) {
+    constexpr int LANES = PIECE / VECTOR < 32 ? floor_power_of_two(PIECE / VECTOR > 0 ? PIECE / VECTOR : 1) : 32;
     const int lane = threadIdx.x % 32;
-    float* const slab = reinterpret_cast<float*>(shared_memory()) + threadIdx.x / 32 * SLAB;
+    float* const slab = reinterpret_cast<float*>(shared_memory() + SLABS_AT) + threadIdx.x / 32 * SLAB;
     float* const target = slab + lane / 4 * SLAB_PITCH + lane % 4 * (2 * SW);
 #pragma unroll 1
-    for (int half = 0; half < 2; ++half) {
+    for (int turn = 0; turn < 2 * PASSES; ++turn) {  // the code that stores is there once
+        const int half = turn / PASSES, pass = turn % PASSES;
         [[maybe_unused]] float probe = 0;
-        if (half == 0)
-            write_slab<0>(target, sums, probe);
-        else
-            write_slab<1>(target, sums, probe);
+        static_for<0, 2 * PASSES>([&](auto t) {
+            if (turn == t) write_slab<decltype(t)::value / PASSES, decltype(t)::value % PASSES>(target, sums, probe);
+        });
         __syncwarp();
         if constexpr (SPLIT) {
             if (__any_sync(0xffffffff, probe != 0.0f)) {  // NaN, and so are all that are not finite
 #pragma unroll 1
-                for (int i = lane; i < 8 * OWN_LINES * LINE; i += 32) {
-                    const int line = i / LINE % OWN_LINES, o = i / (OWN_LINES * LINE), own = channel + half * 8 + o;
-                    const index_t w = index_t(place.q_w + column) * SW + i % LINE;
-                    float& sum = slab[o * SLAB_PITCH + line * LINE + i % LINE];
-                    if (sum != sum && own < place.channels && w < place.out_width)
-                        sum = plain_sum(place, rows, own, place.q_h + row + line, w);
+                for (int i = lane; i < 8 * PASS_PIECES * PIECE; i += 32) {
+                    const int o = i / (PASS_PIECES * PIECE), own = channel + half * 8 + o;
+                    int h, w;
+                    find_piece(pass * PASS_PIECES + i / PIECE % PASS_PIECES, h, w);
+                    const index_t at = index_t(work.q_w + column + w) * SW + i % PIECE;
+                    float& sum = slab[o * SLAB_PITCH + i % (PASS_PIECES * PIECE)];
+                    if (sum != sum && own < work.channels && at < work.out_width)
+                        sum = plain_sum(work, own, work.q_h + row + h, at);
                 }
                 __syncwarp();
             }
         }
-        store_lines(args, place, phase, 8 * OWN_LINES, finish, [&](int i, const auto& write) {
-            const int line = i % OWN_LINES, o = i / OWN_LINES;
-            write(channel + half * 8 + o, row + line, column, SlabRow{slab + o * SLAB_PITCH + line * LINE});
-        });
+#pragma unroll 1
+        for (int i = 0; i < 8 * PASS_PIECES; i += 32 / LANES) {
+            const int own = i + lane / LANES, o = own / PASS_PIECES, piece = own % PASS_PIECES;
+            EpilogueChannel parts;
+            if constexpr (layer::HAS_BIAS) parts.bias = __shfl_sync(0xffffffff, finish.bias, (half * 8 + o) % 16);
+            if constexpr (layer::AFFINE) {
+                parts.scale = __shfl_sync(0xffffffff, finish.scale, (half * 8 + o) % 16);
+                parts.shift = __shfl_sync(0xffffffff, finish.shift, (half * 8 + o) % 16);
+            }
+            int h, w;
+            find_piece(pass * PASS_PIECES + piece, h, w);
+            const index_t line = index_t(work.q_h + row + h) * SH + work.phase;
+            const index_t first = index_t(work.q_w + column + w) * SW;
+            const int c = channel + half * 8 + o;
+            if (own >= 8 * PASS_PIECES || line >= work.out_height || c >= work.channels || first >= work.out_width) continue;
+            const int count = int(min(index_t(PIECE), work.out_width - first));
+            const long long at = work.y + c * (long long)work.out_plane + (long long)line * work.out_width + first;
+            store_line<ceil_div(PIECE, LANES * VECTOR)>(args, at, count, lane % LANES, LANES, parts,
+                                                        SlabRow{slab + o * SLAB_PITCH + piece * PIECE});
+        }
         __syncwarp();
     }
 }
 
-// ---------------------------------------------------------------- one block
-__device__ __forceinline__ void consume(const ConvtArgs& args, const Place& place, const Rows& rows, int phase,
-                                        const EpilogueChannel* finish, int chunks) {
-    // All lanes of a warp agree, and the compiler is to know it.
-    const int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0), warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
-    const int group_m = group % plan::GROUPS_M, group_n = group / plan::GROUPS_M;
-    const int row = TALL ? group_n * OWN_TILES : group_n * OWN_TILES / ROW_TILES;
-    const int column = TALL ? 0 : group_n * OWN_TILES % ROW_TILES * 8;
-    const unsigned shared = shared_address(shared_memory());
-    const unsigned first_a = shared + INPUT_STAGE * 16 + group_m * (64 * 16);
-    const unsigned first_b = shared + (row * TILE_W + column) * 16;
-
-    Sums sums = {};
-#pragma unroll 1
-    for (int chunk = 0; chunk < chunks; ++chunk) {
-        const int slot = chunk % plan::STAGES;
-        barrier_wait(full_barrier(shared, slot), chunk / plan::STAGES % 2);
-        multiply_stage(operand(first_a + slot * (STAGE * 16), BLOCK_CHANNELS * 16, 128),
-                       operand(first_b + slot * (STAGE * 16), PLANE * 16, TALL ? TILE_W * 16 : 128), rows.taps, sums);
-        if constexpr (SPLIT) {
-            if (lane == 0) barrier_arrive(empty_barrier(shared, slot));
-        } else {  // the products of the chunk before are done
-            products_wait<1>();
-            if (chunk > 0 && lane == 0) barrier_arrive(empty_barrier(shared, (chunk - 1) % plan::STAGES));
-        }
-    }
-    products_wait<0>();
-    barrier_of<1, CONSUMER_THREADS>();  // the ring is free
-
-    if constexpr (!(layer::ALL_REACHED_H && layer::ALL_REACHED_W))
-        if (!(all_reached<Vertical, layer::OFFSET_STEP_H>(place.q_h, plan::POSITIONS_H, place.height, place.out_height) &&
-              all_reached<Horizontal, layer::OFFSET_STEP_W>(place.q_w, plan::POSITIONS_W, place.width, place.out_width)))
-            forget_unreached(place, rows, place.q_h + row, place.q_w + column + lane % 4 * 2, sums);
-    store_sums(args, place, rows, phase, finish, group_m * 64 + warp * 16, row, column, sums);
+__device__ __forceinline__ void store_tile(const ConvtArgs& args, const Work& work, int channel, int row, int column,
+                                           Sums& sums) {
+    const int lane = threadIdx.x % 32;
+    EpilogueChannel finish;
+    if ((layer::HAS_BIAS || layer::AFFINE) && channel + lane % 16 < work.channels)
+        finish = epilogue_channel(args, work.channel + channel + lane % 16);
+    if (work.chunks == 0 ||
+        (!(layer::ALL_REACHED_H && layer::ALL_REACHED_W) &&
+         !(all_reached<Vertical, layer::OFFSET_STEP_H>(work.q_h, plan::POSITIONS_H, work.height, work.out_height) &&
+           all_reached<Horizontal, layer::OFFSET_STEP_W>(work.q_w, plan::POSITIONS_W, work.width, work.out_width))))
+        forget_unreached(work, work.q_h + row, work.q_w + column + lane % 4 * 2, sums);
+    store_sums(args, work, finish, channel, row, column, sums);
 }
 
+// What the products need to know of a tile. The rest is worked out again when they are done, for it would take registers
+// meanwhile.
+struct Multiplied {
+    int chunks, taps_h, first_tap_d;
+    __device__ __forceinline__ explicit Multiplied(const Work& work)
+        : chunks(work.chunks), taps_h(work.rows.taps), first_tap_d(work.first_tap_d) {}
+};
+__device__ __forceinline__ long long made_new(long long value) {  // the compiler does not know that it is the same
+    asm volatile("" : "+l"(value));
+    return value;
+}
+
+// Multiplies and stores every tile of the block that is the team's.
+__device__ __forceinline__ void consume(const ConvtArgs& args, const Tiles& tiles) {
+    // All lanes of a warp agree, and the compiler is to know it.
+    const int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0), warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
+    const int team = group / TEAM, group_m = group % TEAM % plan::GROUPS_M, group_n = group % TEAM / plan::GROUPS_M;
+    const int row = TALL ? group_n * OWN_TILES : group_n * OWN_TILES / ROW_TILES;
+    const int column = TALL ? 0 : group_n * OWN_TILES % ROW_TILES * 8;
+    const int channel = group_m * 64 + warp * 16;
+    const unsigned shared = shared_address(shared_memory());
+    const unsigned first_a = shared + (plan::RESIDENT ? WEIGHTS_AT : INPUT_STAGE * 16) + group_m * (64 * 16);
+    const unsigned first_b = shared + (row * TILE_W + column) * 16;
+    if (plan::RESIDENT) barrier_wait(shared + WEIGHTS_BARRIER_AT, 0);
+
+    Position position;
+    int turn = 0;
+    unsigned parity = team == 0 ? 1 : 0;  // the first team waits for nobody at first
+#pragma unroll 1
+    for (long long tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
+        const Multiplied work(work_of(args, tiles, tile));
+        const bool own = turn == team;
+        if (++turn == plan::TEAMS) turn = 0;
+        if (!own) {
+            position.count += work.chunks;
+            continue;
+        }
+        Sums sums = {};
+        if (plan::TEAMS > 1) barrier_wait(shared + TEAM_BARRIERS_AT + 8 * team, parity);
+        parity ^= 1;
+#pragma unroll 1
+        for (int chunk = 0; chunk < work.chunks; ++chunk, ++position.count) {
+            barrier_wait(position.full(shared), position.turn());
+            const int stage = position.slot() * (STAGE * 16);
+            const int kd = work.first_tap_d + chunk / DEPTH_CHUNKS * layer::TAP_STEP_D;
+            const int weights = plan::RESIDENT ? (kd * DEPTH_CHUNKS + chunk % DEPTH_CHUNKS) * (WEIGHT_STAGE * 16) : stage;
+            multiply_stage(operand(first_a + weights, BLOCK_CHANNELS * 16, 128),
+                           operand(first_b + stage, PLANE * 16, TALL ? TILE_W * 16 : 128), work.taps_h, sums);
+            if constexpr (SPLIT) {
+                if (lane == 0) barrier_arrive(position.empty(shared));
+            } else {  // the products of the chunk before are done
+                products_wait<1>();
+                if (chunk > 0 && lane == 0) barrier_arrive(Position{position.count - 1}.empty(shared));
+            }
+        }
+        if (plan::TEAMS > 1 && lane == 0) barrier_arrive(shared + TEAM_BARRIERS_AT + 8 * ((team + 1) % plan::TEAMS));
+        if constexpr (!SPLIT) {
+            products_wait<0>();
+            if (work.chunks > 0 && lane == 0) barrier_arrive(Position{position.count - 1}.empty(shared));
+        }
+        store_tile(args, work_of(args, tiles, made_new(tile)), channel, row, column, sums);
+    }
+}
 extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
     CONVT_ENTRY(const __grid_constant__ ConvtArgs args) {
-    Place place;
-    place.depth = index_t(args.in[0]), place.height = index_t(args.in[1]), place.width = index_t(args.in[2]);
-    place.plane = place.height * place.width;
-    place.out_height = index_t(args.out[1]), place.out_width = index_t(args.out[2]);
-    const index_t out_depth = index_t(args.out[0]);
-    place.out_plane = out_depth * place.out_height * place.out_width;
-    const index_t tiles_h = ceil_div(ceil_div(place.out_height, index_t(SH)), index_t(plan::POSITIONS_H));
-    constexpr int BLOCKS = layer::GROUPS * CHANNEL_BLOCKS;
-    const long long z = args.first_block[2] + blockIdx.z;
-    const count_t y = count_t(args.first_block[1]) + blockIdx.y, x = count_t(args.first_block[0]) + blockIdx.x;
-
-    // Row phases are neighbours, for their lines share what is fetched from and written to the L2.
-    const int phase = SH == 1 ? 0 : int(y % SH);
-    const count_t row = y / SH;
-    const index_t d = out_depth == 1 ? 0 : index_t(row / count_t(tiles_h));
-    const int channel_block = int(plan::ORDER == PLANES ? z % BLOCKS : x % BLOCKS);
-    const long long n = plan::ORDER == PLANES ? z / BLOCKS : z;
-    place.q_w = int(plan::ORDER == PLANES ? x : x / BLOCKS) * plan::POSITIONS_W;
-    place.q_h = int(row - count_t(d) * count_t(tiles_h)) * plan::POSITIONS_H;
-    const int group = channel_block / CHANNEL_BLOCKS, first = channel_block % CHANNEL_BLOCKS * BLOCK_CHANNELS;
-    place.channel = group * layer::OUT_PER_GROUP + first;
-    place.channels = min(BLOCK_CHANNELS, layer::OUT_PER_GROUP - first);
-    place.x = static_cast<const Element*>(args.x) + n * ((long long)place.depth * place.plane * layer::IN_CHANNELS) +
-              (long long)group * layer::IN_PER_GROUP * place.depth * place.plane;
-    place.w = static_cast<const Element*>(args.w) +
-              ((long long)group * layer::IN_PER_GROUP * layer::OUT_PER_GROUP + first) * (layer::KERNEL_D * KH * KW);
-    place.y = n * ((long long)place.out_plane * layer::OUT_CHANNELS) + place.channel * (long long)place.out_plane +
-              d * place.out_height * place.out_width;
-    find_depth_taps(place, d);
-
-    const Rows rows = rows_of(phase);
-    const int chunks = rows.taps > 0 ? place.taps_d * DEPTH_CHUNKS : 0;
-    const char* const packed = static_cast<const char*>(args.packed) +
-                               (long long)(channel_block * SH + phase) * layer::KERNEL_D * DEPTH_CHUNKS *
-                                   (WEIGHT_STAGE * 16);
-    EpilogueChannel* const finish = reinterpret_cast<EpilogueChannel*>(shared_memory() + FINISH);
-    if constexpr (layer::HAS_BIAS || layer::AFFINE)
-        for (int o = threadIdx.x; o < place.channels; o += THREADS) finish[o] = epilogue_channel(args, place.channel + o);
     if (threadIdx.x == 0) {
         const unsigned shared = shared_address(shared_memory());
-        for (int slot = 0; slot < plan::STAGES; ++slot) {
-            barrier_init(full_barrier(shared, slot), 1 + 4 * plan::LOADERS);  // the weights' bytes, and each warp that stages input
-            barrier_init(empty_barrier(shared, slot), 4 * CONSUMERS);
+        for (unsigned slot = 0; slot < plan::STAGES; ++slot) {
+            barrier_init(Position{slot}.full(shared), 4 * plan::LOADERS + (plan::RESIDENT ? 0 : 1));
+            barrier_init(Position{slot}.empty(shared), 4 * TEAM);
         }
+        if (plan::RESIDENT) barrier_init(shared + WEIGHTS_BARRIER_AT, 1);
+        for (int team = 0; team < plan::TEAMS; ++team) barrier_init(shared + TEAM_BARRIERS_AT + 8 * team, 4 * TEAM);
         publish_to_tensor_cores();
     }
     __syncthreads();
+    const Tiles tiles(args);
     if (threadIdx.x >= CONSUMER_THREADS) {
         if constexpr (UNEVEN) give_registers<PRODUCER_REGISTERS>();
-        if (chunks > 0) produce(place, rows, packed, chunks);
+        produce(args, tiles);
     } else {
         if constexpr (UNEVEN) take_registers<CONSUMER_REGISTERS>();
-        if (chunks > 0)
-            consume(args, place, rows, phase, finish, chunks);
-        else {
-            const int warp = threadIdx.x / 32;
-            constexpr int PIECES = plan::POSITIONS_W * SW / LINE, LINES = BLOCK_CHANNELS * plan::POSITIONS_H * PIECES;
-            store_lines(args, place, phase, ceil_div(LINES, 4 * CONSUMERS), finish, [&](int i, const auto& write) {
-                const int line = i * 4 * CONSUMERS + warp;
-                if (line < LINES)
-                    write(line / (plan::POSITIONS_H * PIECES), line / PIECES % plan::POSITIONS_H,
-                          line % PIECES * 8 * LINE_TILES, Nothing{});
-            });
-        }
+        consume(args, tiles);
     }
 }
