@@ -70,11 +70,11 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
         return fmt::format("more than {} matrix products are unrolled", kMostProducts);
     const std::int64_t even = std::min<std::int64_t>(65536 / (r.threads * t.min_blocks) / 8 * 8, 255);
     const std::int64_t sums = 4 * own * (h.used + (layer.split ? 1 : 0));
-    const std::int64_t consumer = std::max((sums + 56 + 7) / 8 * 8, even);
+    const std::int64_t consumer = std::max((sums + 40 + 7) / 8 * 8, even);
     const std::int64_t producer = (even * (groups + t.loaders) - consumer * groups) / t.loaders / 8 * 8;
     r.registers = even;
     if (consumer > 240 && consumer > even)
-        return fmt::format("a thread has {} sums, allowed: up to {}", sums, 240 - 56);
+        return fmt::format("a thread has {} sums, allowed: up to {}", sums, 240 - 40);
     if (producer < 56) return fmt::format("a thread that loads has {} registers, needed: 56", producer);
     // ptxas holds single instructions to what each thread has at first.
     if (4 * run + 24 > even) return fmt::format("a product has {} sums of a thread with {} registers", 4 * run, even);

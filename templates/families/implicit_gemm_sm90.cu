@@ -64,7 +64,7 @@ constexpr int BARRIERS_AT = SLABS_AT + 4 * CONSUMERS * SLAB * 4;
 // A thread's registers, as launched, of consumers and of producers, which get what is left.
 constexpr int EVEN_REGISTERS = 65536 / (THREADS * plan::MIN_BLOCKS) / 8 * 8;
 constexpr int OWN_SUMS = 4 * OWN_TILES * (COLUMN_SETS + (SPLIT ? 1 : 0));
-constexpr int CONSUMER_REGISTERS = OWN_SUMS + 56 > EVEN_REGISTERS ? round_up(OWN_SUMS + 56, 8)
+constexpr int CONSUMER_REGISTERS = OWN_SUMS + 40 > EVEN_REGISTERS ? round_up(OWN_SUMS + 40, 8)
                                                                               : EVEN_REGISTERS;
 constexpr int PRODUCER_REGISTERS =
     (EVEN_REGISTERS * (CONSUMERS + plan::LOADERS) - CONSUMER_REGISTERS * CONSUMERS) / plan::LOADERS / 8 * 8;
@@ -193,46 +193,56 @@ constexpr int WEIGHTS_BARRIER_AT = BARRIERS_AT + 16 * plan::STAGES;
 // when the team before has all of its own. Each team has a barrier where that one tells it.
 constexpr int TEAM_BARRIERS_AT = WEIGHTS_BARRIER_AT + 8;
 
-// A part of a chunk on its way through registers: CHUNK channels of AT_ONCE pixels. Two are under way at a time.
-constexpr int HELD_REGISTERS = PRODUCER_REGISTERS >= 112 ? 32 : 16;
-constexpr int AT_ONCE = plan::CHUNK >= HELD_REGISTERS ? 1 : HELD_REGISTERS / plan::CHUNK;
-constexpr int BATCH = PRODUCER_THREADS * AT_ONCE, BATCHES = ceil_div(PLANE, BATCH);  // pixels; of a chunk
+// A part of a chunk on its way through registers, the same number of cells for each thread. Two are under way at a time.
+constexpr int CELLS = 2 * STEPS * PLANE;
+constexpr int MOST_HELD = PRODUCER_REGISTERS < 56 + 2 * CELL ? 1 : (PRODUCER_REGISTERS - 40) / (2 * CELL);
+constexpr int BATCHES = ceil_div(CELLS, PRODUCER_THREADS * MOST_HELD), HELD = ceil_div(CELLS, PRODUCER_THREADS * BATCHES);
 struct Batch {
-    Element values[AT_ONCE][plan::CHUNK];
+    Element values[HELD][CELL];
+};
+
+// The `number`-th cell of a batch: its place among the chunk's, its pixel, and which channels it has.
+struct Cell {
+    int index, pixel, first;
+    __device__ __forceinline__ Cell(int batch, int number, int thread)
+        : index((batch * HELD + number) * PRODUCER_THREADS + thread),
+          pixel(index % PLANE),
+          first(index / PLANE * CELL) {}
+    __device__ __forceinline__ bool exists() const { return CELLS % (PRODUCER_THREADS * HELD) == 0 || index < CELLS; }
 };
 
 // Starts the loads of a batch of `from`, the first of `channels` channels at their depth.
-__device__ __forceinline__ void load_batch(const Work& work, const Element* from, int channels, int first, Batch& batch) {
+__device__ __forceinline__ void load_batch(const Work& work, const Element* from, int channels, int number, int thread,
+                                           Batch& batch) {
     const index_t channel_pitch = work.depth * work.plane;
     const int first_h = work.q_h + work.rows.low, first_w = work.q_w + FIRST_COLUMN;
 #pragma unroll
-    for (int k = 0; k < AT_ONCE; ++k) {
-        const int p = first + k * PRODUCER_THREADS, h = first_h + p / TILE_W, w = first_w + p % TILE_W;
-        const bool inside = p < PLANE && h >= 0 && h < work.height && w >= 0 && w < work.width;
-        const Element* source = from + (index_t(h) * work.width + w);
+    for (int k = 0; k < HELD; ++k) {
+        const Cell cell(number, k, thread);
+        const int h = first_h + cell.pixel / TILE_W, w = first_w + cell.pixel % TILE_W;
+        const bool inside = cell.exists() && h >= 0 && h < work.height && w >= 0 && w < work.width;
+        const Element* source = from + (cell.first * channel_pitch + index_t(h) * work.width + w);
 #pragma unroll
-        for (int c = 0; c < plan::CHUNK; ++c) {
-            const bool exists = layer::IN_PER_GROUP % plan::CHUNK == 0 || c < channels;
-            batch.values[k][c] = load_global_if(source, inside && exists);
+        for (int e = 0; e < CELL; ++e) {
+            const bool exists = layer::IN_PER_GROUP % plan::CHUNK == 0 || cell.first + e < channels;
+            batch.values[k][e] = load_global_if(source, inside && exists);
             source += channel_pitch;
         }
     }
 }
 
-__device__ __forceinline__ void store_batch(char* stage, int first, const Batch& batch) {
+__device__ __forceinline__ void store_batch(char* stage, int number, int thread, const Batch& batch) {
 #pragma unroll
-    for (int k = 0; k < AT_ONCE; ++k) {
-        const int p = first + k * PRODUCER_THREADS;
-        if (PLANE % BATCH != 0 && p >= PLANE) break;
+    for (int k = 0; k < HELD; ++k) {
+        const Cell cell(number, k, thread);
+        if (!cell.exists()) break;
+        Vector<Element, CELL> high, low;
 #pragma unroll
-        for (int q = 0; q < 2 * STEPS; ++q) {
-            Vector<Element, CELL> cell, low;
-#pragma unroll
-            for (int e = 0; e < CELL; ++e) cell[e] = factor(batch.values[k][q * CELL + e], low[e]);
-            char* const target = stage + p * 16 + (q / 2 * PARTS * 2 + q % 2) * (PLANE * 16);
-            *reinterpret_cast<Vector<Element, CELL>*>(target) = cell;
-            if constexpr (SPLIT) *reinterpret_cast<Vector<Element, CELL>*>(target + 2 * PLANE * 16) = low;
-        }
+        for (int e = 0; e < CELL; ++e) high[e] = factor(batch.values[k][e], low[e]);
+        const int q = cell.first / CELL;  // half of a step
+        char* const target = stage + (SPLIT ? (q + q / 2 * 2) * PLANE + cell.pixel : cell.index) * 16;
+        *reinterpret_cast<Vector<Element, CELL>*>(target) = high;
+        if constexpr (SPLIT) *reinterpret_cast<Vector<Element, CELL>*>(target + 2 * PLANE * 16) = low;
     }
 }
 
@@ -274,13 +284,13 @@ __device__ __forceinline__ void produce(const ConvtArgs& args, const Tiles& tile
         }
         const index_t d = work.first_d - tap * layer::OFFSET_STEP_D;
         load_batch(work, work.x + (index_t(part * plan::CHUNK) * work.depth + d) * work.plane,
-                   layer::IN_PER_GROUP - part * plan::CHUNK, loading_batch * BATCH + thread, batch);
+                   layer::IN_PER_GROUP - part * plan::CHUNK, loading_batch, thread, batch);
         if (++loading_batch == BATCHES) loading_batch = 0, ++chunk, ++loading.count;
         return true;
     };
     const auto store = [&](const Batch& batch) {
         if (storing_batch == 0) barrier_wait(storing.empty(shared), storing.turn() ^ 1);
-        store_batch(shared_memory() + storing.slot() * (STAGE * 16), storing_batch * BATCH + thread, batch);
+        store_batch(shared_memory() + storing.slot() * (STAGE * 16), storing_batch, thread, batch);
         if (++storing_batch < BATCHES) return;
         publish_to_tensor_cores();
         __syncwarp();
