@@ -1,5 +1,6 @@
 #include "render/render.h"
 
+#include "plan/geometry.h"
 #include "render/prologue.h"
 #include "render/templates.h"
 
@@ -35,6 +36,10 @@ Source render(const Layer& layer, const Plan& plan, const Arch& arch) {
         for (const char* piece : kTiledPieces) append(source.text, piece);
     if (matrices) append(source.text, "device/mma.cuh");
     append(source.text, fmt::format("families/{}.cu", family_name(plan)));
+    if (packed_bytes(layer, plan) > 0) {
+        source.others.push_back(pack_entry_name(source.entry));
+        append(source.text, "device/pack.cuh");
+    }
     return source;
 }
 
