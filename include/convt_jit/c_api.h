@@ -41,6 +41,7 @@ typedef struct convt_tensors {
     const float* scale;
     const float* shift;
     void* y;
+    uint64_t weights_version; /**< 0: w may have changed since the last launch; see kernel.h */
 } convt_tensors;
 
 /** "0.1.0" */
@@ -69,6 +70,9 @@ CONVT_JIT_API int convt_output_size(const convt_kernel* kernel, const int64_t* i
 /** Enqueues one launch on a CUstream or cudaStream_t; NULL is the default stream. Does not synchronise. */
 CONVT_JIT_API int convt_launch(const convt_kernel* kernel, const convt_tensors* tensors, int64_t batch,
                                const int64_t* input, int rank, void* stream);
+/** Packs now what a launch with this `w`, `version` and `stream` would pack before it runs. Nothing to do for version
+ * 0, and for kernels that read weights as they are. */
+CONVT_JIT_API int convt_pack_weights(const convt_kernel* kernel, const void* w, uint64_t version, void* stream);
 
 /** Facts about the kernel that a launch would run now, valid as long as it is; NULL for a NULL kernel. */
 CONVT_JIT_API const char* convt_kernel_layer(const convt_kernel* kernel);  /**< without batch and input size */

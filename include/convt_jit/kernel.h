@@ -5,6 +5,8 @@
 #include "convt_jit/export.h"
 #include "convt_jit/layer.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -20,6 +22,10 @@ struct Tensors {
     const float* scale = nullptr;    ///< (O), f32, with epilogue.affine
     const float* shift = nullptr;    ///< (O), f32, with epilogue.affine
     void* y = nullptr;               ///< (N, O, *out) or (N, *out, O)
+    /// Some kernels load weights in an order of their own, and pack them before. 0: at each launch, since the weights
+    /// may have changed (training). Else only where this kernel has not packed this `w` with this version on this
+    /// stream (inference): choose another version whenever what `w` points to has changed.
+    std::uint64_t weights_version = 0;
 };
 
 /// Where a kernel's machine code came from.
@@ -38,6 +44,7 @@ struct KernelInfo {
     int spill_bytes = 0;                                ///< local memory per thread
     int threads = 0;                                    ///< per block
     std::size_t shared_bytes = 0;                       ///< per block
+    std::size_t packed_bytes = 0;  ///< device memory that each stream takes for packed weights; 0: packs none
 };
 
 /// A copyable handle; the loaded module lives as long as one copy or the engine does. launch is thread-safe.
@@ -49,10 +56,17 @@ public:
     explicit Kernel(std::shared_ptr<const Impl> impl) noexcept : impl_(std::move(impl)) {}
     [[nodiscard]] explicit operator bool() const noexcept { return impl_ != nullptr; }
 
-    /// Enqueues y = epilogue(conv_transpose(x, w)) on `stream`. No synchronisation, no allocation; may be captured in
-    /// a CUDA graph. Throws LayerError for a wrong shape or a missing, unwanted or misaligned pointer, DriverError
+    /// Enqueues y = epilogue(conv_transpose(x, w)) on `stream`. No synchronisation; may be captured in a CUDA graph.
+    /// A kernel that packs its weights enqueues that before, where it is needed, and allocates info().packed_bytes at
+    /// its first launch on a stream, and in a capture that packs; they are freed with the last copy of the handle. No
+    /// other allocation. Throws LayerError for a wrong shape or a missing, unwanted or misaligned pointer, DriverError
     /// where the launch fails or the context that the kernel was loaded into is gone.
     void launch(const Tensors& tensors, const Shape& shape, StreamHandle stream = nullptr) const;
+
+    /// Packs now what a launch with this `w`, version and stream would pack before it runs, so that launches, and
+    /// graphs that are captured on the stream from now on, find it done. Nothing to do for version 0, and for kernels
+    /// that read weights as they are. Throws as launch does.
+    void pack_weights(const void* w, std::uint64_t version, StreamHandle stream = nullptr) const;
 
     /// Of the kernel that a launch would run now. References stay valid as long as the handle.
     [[nodiscard]] const KernelInfo& info() const;

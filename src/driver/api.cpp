@@ -65,6 +65,8 @@ bool resolve(void* handle, Api& api, std::string& missing) {
     need(api.stream_destroy, "cuStreamDestroy_v2");
     need(api.stream_synchronize, "cuStreamSynchronize");
     need(api.stream_is_capturing, "cuStreamIsCapturing");
+    need(api.stream_capture_info, "cuStreamGetCaptureInfo");
+    find(api.stream_id, "cuStreamGetId");
     need(api.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
     need(api.event_create, "cuEventCreate");
     need(api.event_destroy, "cuEventDestroy_v2");

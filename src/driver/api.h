@@ -47,6 +47,8 @@ struct Api {
     decltype(&::cuStreamDestroy) stream_destroy;
     decltype(&::cuStreamSynchronize) stream_synchronize;
     decltype(&::cuStreamIsCapturing) stream_is_capturing;
+    CUresult (*stream_capture_info)(CUstream, CUstreamCaptureStatus*, cuuint64_t* id);
+    CUresult (*stream_id)(CUstream, unsigned long long*);  // null before CUDA 12.0
     decltype(&::cuThreadExchangeStreamCaptureMode) exchange_capture_mode;
 
     decltype(&::cuEventCreate) event_create;

@@ -38,12 +38,14 @@ CUdeviceptr address(void* pointer) { return reinterpret_cast<CUdeviceptr>(pointe
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(int ordinal, std::size_t bytes) : context_(context_for(ordinal)) {
+DeviceMemory::DeviceMemory(int ordinal, std::size_t bytes) : DeviceMemory(context_for(ordinal), bytes) {}
+
+DeviceMemory::DeviceMemory(const Context& context, std::size_t bytes) : context_(context) {
     use_in(context_, [&](const Api& cuda) {
         const RelaxedCapture relaxed;
         CUdeviceptr allocated = 0;
         check(cuda.mem_alloc(&allocated, std::max<std::size_t>(bytes, 1)), "cuMemAlloc",
-              fmt::format("allocating {} bytes on device {}", bytes, ordinal));
+              fmt::format("allocating {} bytes on device {}", bytes, context.device));
         data_ = reinterpret_cast<void*>(allocated);
     });
 }

@@ -1,4 +1,4 @@
-// Memory: device buffers, streams and events for tools and tests.
+// Memory: device buffers, and streams and events for tools and tests.
 #pragma once
 
 #include "driver/capture.h"
@@ -14,6 +14,7 @@ namespace convt_jit::driver {
 class DeviceMemory {
 public:
     DeviceMemory(int ordinal, std::size_t bytes);
+    DeviceMemory(const Context& context, std::size_t bytes);
     ~DeviceMemory();
     DeviceMemory(const DeviceMemory&) = delete;
     DeviceMemory& operator=(const DeviceMemory&) = delete;

@@ -59,25 +59,35 @@ void require_alive(const Context& context) {
 
 }  // namespace
 
-Module::Module(const Context& context, std::string_view cubin, const std::string& entry, std::size_t shared_bytes)
+Module::Module(const Context& context, std::string_view cubin, const std::string& entry, std::size_t shared_bytes,
+               const std::vector<std::string>& others)
     : context_(context) {
     require_alive(context);
     const Api& cuda = api();
-    const std::string loading = fmt::format("loading {} on device {} (sm_{}, driver {})", entry, context.device,
-                                            device_facts(context.device).arch, driver_version());
-    if (!is_whole_elf(cubin)) throw_failed(CUDA_ERROR_INVALID_IMAGE, "cuModuleLoadData", loading);
+    const auto loading = [&](const std::string& kernel) {
+        return fmt::format("loading {} on device {} (sm_{}, driver {})", kernel, context.device,
+                           device_facts(context.device).arch, driver_version());
+    };
+    if (!is_whole_elf(cubin)) throw_failed(CUDA_ERROR_INVALID_IMAGE, "cuModuleLoadData", loading(entry));
 
     const Current current(context);
     const RelaxedCapture relaxed;
-    check(cuda.module_load(&module_, cubin.data()), "cuModuleLoadData", loading);
+    check(cuda.module_load(&module_, cubin.data()), "cuModuleLoadData", loading(entry));
     std::unique_ptr<CUmod_st, Unload> loaded(module_);
-    check(cuda.module_function(&function_, module_, entry.c_str()), "cuModuleGetFunction", loading);
-    allow_shared_memory(cuda, function_, shared_bytes, entry, context.device);
+    const auto find = [&](const std::string& kernel) {
+        CUfunction function = nullptr;
+        check(cuda.module_function(&function, module_, kernel.c_str()), "cuModuleGetFunction", loading(kernel));
+        functions_.push_back(function);
+    };
+    find(entry);
+    for (const std::string& other : others) find(other);
+    const CUfunction main = functions_.front();
+    allow_shared_memory(cuda, main, shared_bytes, entry, context.device);
     // Drivers load lazily: without this the first launch would load, allocate and perhaps synchronise.
-    if (cuda.func_load != nullptr) check(cuda.func_load(function_), "cuFuncLoad", loading);
-    check(cuda.func_attribute(&facts_.registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function_), "cuFuncGetAttribute");
-    check(cuda.func_attribute(&facts_.local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function_),
-          "cuFuncGetAttribute");
+    if (cuda.func_load != nullptr)
+        for (const CUfunction function : functions_) check(cuda.func_load(function), "cuFuncLoad", loading(entry));
+    check(cuda.func_attribute(&facts_.registers, CU_FUNC_ATTRIBUTE_NUM_REGS, main), "cuFuncGetAttribute");
+    check(cuda.func_attribute(&facts_.local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, main), "cuFuncGetAttribute");
     (void)loaded.release();
 }
 
@@ -93,16 +103,22 @@ Module::~Module() {
 }
 
 void Module::launch(const std::uint32_t grid[3], std::uint32_t threads, std::size_t shared_bytes, CUstream stream,
-                    const void* argument) const {
+                    const void* argument, std::size_t which) const {
     require_alive(context_);
     const Current current(context_);
     void* arguments[] = {const_cast<void*>(argument)};
-    const CUresult result = api().launch(function_, grid[0], grid[1], grid[2], threads, 1, 1,
+    const CUresult result = api().launch(functions_.at(which), grid[0], grid[1], grid[2], threads, 1, 1,
                                          static_cast<unsigned>(shared_bytes), stream, arguments, nullptr);
     if (result != CUDA_SUCCESS)
         throw_failed(result, "cuLaunchKernel",
                      fmt::format("launching {}x{}x{} blocks of {} threads with {} bytes of shared memory on device {}",
                                  grid[0], grid[1], grid[2], threads, shared_bytes, context_.device));
+}
+
+StreamState Module::state_of(CUstream stream) const {
+    require_alive(context_);
+    const Current current(context_);
+    return stream_state(stream);
 }
 
 }  // namespace convt_jit::driver

@@ -2,9 +2,11 @@
 
 #include "convt_jit/error.h"
 #include "engine/compiler.h"
+#include "engine/launch.h"
 #include "engine/stopwatch.h"
 #include "layer/fingerprint.h"
 #include "log/log.h"
+#include "render/prologue.h"
 
 #include <fmt/format.h>
 
@@ -21,17 +23,25 @@ KernelInfo describe(const Request& request) {
     info.arch = to_string(request.arch);
     info.threads = static_cast<int>(threads_per_block(request.layer, request.plan));
     info.shared_bytes = shared_bytes_per_block(request.layer, request.plan);
+    info.packed_bytes = static_cast<std::size_t>(packed_bytes(request.layer, request.plan));
     return info;
 }
 
 std::unique_ptr<const driver::Module> load(const Entry& entry, const driver::Context& context, KernelInfo& info) {
     const Stopwatch watch;
-    auto module =
-        std::make_unique<const driver::Module>(context, entry.cubin, entry.provenance.entry_point, info.shared_bytes);
+    const std::string& main = entry.provenance.entry_point;
+    std::vector<std::string> others;
+    if (info.packed_bytes > 0) others.push_back(pack_entry_name(main));
+    auto module = std::make_unique<const driver::Module>(context, entry.cubin, main, info.shared_bytes, others);
     info.load_ms = watch.milliseconds();
     info.registers = module->facts().registers;
     info.spill_bytes = module->facts().local_bytes;
     return module;
+}
+
+std::shared_ptr<PackedWeights> packed_weights(const KernelInfo& info, const std::optional<driver::Context>& context) {
+    if (info.packed_bytes == 0) return nullptr;
+    return std::make_shared<PackedWeights>([context, bytes = info.packed_bytes] { return allocate(context, bytes); });
 }
 
 // Without a compiler nothing can be done about a kernel that does not load.
@@ -61,8 +71,10 @@ std::shared_ptr<const Kernel::Impl> build_for_cuda(const Request& request, const
             log::warning("a cached kernel for \"{}\" does not load ({}); compiling it again", info.layer, error.what());
             code.replace(load_it);
         }
+    auto packed = packed_weights(info, context);
     return std::make_shared<const Kernel::Impl>(Kernel::Impl{request.layer, request.plan, request.arch, device,
-                                                             std::move(info), std::move(module), nullptr, nullptr});
+                                                             std::move(info), std::move(module), nullptr,
+                                                             std::move(packed), nullptr});
 }
 
 std::shared_ptr<const Kernel::Impl> build_for_simulator(const Request& request) {
@@ -74,9 +86,10 @@ std::shared_ptr<const Kernel::Impl> build_for_simulator(const Request& request) 
     auto program = std::make_unique<const sim::Program>(source);
     info.compile_ms = compiling.milliseconds();
     info.arch = "sim";
+    auto packed = packed_weights(info, std::nullopt);
     return std::make_shared<const Kernel::Impl>(Kernel::Impl{request.layer, request.plan, request.arch,
                                                              Device::simulator(), std::move(info), nullptr,
-                                                             std::move(program), nullptr});
+                                                             std::move(program), std::move(packed), nullptr});
 }
 
 bool is_cached(const Request& request, const Stores& stores) {

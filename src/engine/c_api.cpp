@@ -136,9 +136,13 @@ int convt_launch(const convt_kernel* kernel, const convt_tensors* tensors, int64
     return guarded([&] {
         const convt_tensors& t = required(tensors, "tensors");
         required(kernel, "kernel")
-            .kernel.launch({t.x, t.w, t.bias, t.residual, t.scale, t.shift, t.y}, {batch, sizes_of(input, rank)},
-                           stream);
+            .kernel.launch({t.x, t.w, t.bias, t.residual, t.scale, t.shift, t.y, t.weights_version},
+                           {batch, sizes_of(input, rank)}, stream);
     });
+}
+
+int convt_pack_weights(const convt_kernel* kernel, const void* w, uint64_t version, void* stream) {
+    return guarded([&] { required(kernel, "kernel").kernel.pack_weights(w, version, stream); });
 }
 
 const char* convt_kernel_layer(const convt_kernel* kernel) {

@@ -2,13 +2,11 @@
 
 #include "convt_jit/error.h"
 #include "engine/kernel_impl.h"
-#include "plan/volume.h"
+#include "engine/launch.h"
 #include "render/render.h"
-#include "templates/device/args.cuh"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 
 namespace convt_jit {
@@ -23,10 +21,6 @@ const Kernel::Impl& current(const Kernel::Impl* kernel) {
     const Kernel::Impl& first = made(kernel);
     const Kernel::Impl* next = first.successor != nullptr ? first.successor->get() : nullptr;
     return next != nullptr ? *next : first;
-}
-
-std::size_t y_element_bytes(const Kernel::Impl& kernel) {
-    return std::holds_alternative<ReferenceTile>(kernel.plan.tile) ? sizeof(double) : size_of(kernel.layer.dtype);
 }
 
 // Names the tensor in the error; formats only when there is one.
@@ -49,37 +43,6 @@ void check_tensors(const Kernel::Impl& kernel, const Tensors& t) {
     check_pointer("y", t.y, true, y_element_bytes(kernel));
 }
 
-ConvtArgs arguments(const Kernel::Impl& kernel, const Tensors& t, const Shape& shape) {
-    ConvtArgs args{t.x, t.w, t.bias, t.residual, t.scale, t.shift, t.y, nullptr, shape.batch, {}, {}, {}};
-    const auto in = sizes_3d(shape.input);
-    const auto out = sizes_3d(output_size(kernel.layer, shape.input));
-    std::copy(in.begin(), in.end(), args.in);
-    std::copy(out.begin(), out.end(), args.out);
-    return args;
-}
-
-void simulate(const Kernel::Impl& kernel, const Tensors& t, const Shape& shape, const Geometry& geometry,
-              const GridPart& part, const ConvtArgs& args) {
-    const Sizes count = sizes(kernel.layer, shape);
-    const auto range = [](const void* begin, std::int64_t elements, std::size_t element, bool writable,
-                          const char* name) {
-        return sim::Range{begin, static_cast<std::size_t>(elements) * element, writable, name};
-    };
-    const std::size_t element = size_of(kernel.layer.dtype);
-    sim::LaunchOptions launch;
-    std::copy(part.blocks.begin(), part.blocks.end(), launch.grid);
-    launch.threads = geometry.threads;
-    launch.shared_bytes = geometry.shared_bytes;
-    launch.ranges = {range(t.x, count.x, element, false, "x"), range(t.w, count.w, element, false, "w"),
-                     range(t.y, count.y, y_element_bytes(kernel), true, "y")};
-    if (t.bias != nullptr) launch.ranges.push_back(range(t.bias, count.channels, element, false, "bias"));
-    if (t.scale != nullptr) launch.ranges.push_back(range(t.scale, count.channels, sizeof(float), false, "scale"));
-    if (t.shift != nullptr) launch.ranges.push_back(range(t.shift, count.channels, sizeof(float), false, "shift"));
-    if (t.residual != nullptr && t.residual != t.y)
-        launch.ranges.push_back(range(t.residual, count.y, element, false, "residual"));
-    kernel.program->launch(launch, &args);
-}
-
 }  // namespace
 
 const char* to_string(Origin origin) noexcept {
@@ -100,16 +63,22 @@ void Kernel::launch(const Tensors& tensors, const Shape& shape, StreamHandle str
     if (shape.batch == 0) return;
     check_tensors(kernel, tensors);
     check_index_width(kernel.layer, kernel.plan, shape);
-    const Geometry launch = geometry(kernel.layer, kernel.plan, shape);
-    ConvtArgs args = arguments(kernel, tensors, shape);
-    for_each_part(launch.grid, [&](const GridPart& part) {
-        std::copy(part.first.begin(), part.first.end(), args.first_block);
-        if (kernel.module)
-            kernel.module->launch(part.blocks.data(), launch.threads, launch.shared_bytes,
-                                  static_cast<CUstream>(stream), &args);
-        else
-            simulate(kernel, tensors, shape, launch, part, args);
-    });
+    const auto launch = [&](const void* packed) { launch_main(kernel, tensors, shape, packed, stream); };
+    if (kernel.packed == nullptr)
+        launch(nullptr);
+    else
+        kernel.packed->use(
+            stream_state(kernel, stream), {tensors.w, tensors.weights_version},
+            [&](void* packed) { launch_pack(kernel, tensors.w, packed, stream); }, launch);
+}
+
+void Kernel::pack_weights(const void* w, std::uint64_t version, StreamHandle stream) const {
+    const Impl& kernel = current(impl_.get());
+    check_pointer("w", w, true, size_of(kernel.layer.dtype));
+    if (kernel.packed == nullptr || version == 0) return;
+    kernel.packed->use(
+        stream_state(kernel, stream), {w, version}, [&](void* packed) { launch_pack(kernel, w, packed, stream); },
+        [](const void*) {});
 }
 
 const KernelInfo& Kernel::info() const { return current(impl_.get()).info; }

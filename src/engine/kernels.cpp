@@ -8,11 +8,17 @@ namespace {
 
 using Built = Kernels::Built;
 
-// The same loaded kernel, as a prepare finds it that had nothing to do.
+// The same loaded kernel with packed weights of its own.
+Built own(Kernel::Impl kernel) {
+    if (kernel.packed != nullptr) kernel.packed = kernel.packed->another();
+    return std::make_shared<const Kernel::Impl>(std::move(kernel));
+}
+
+// And as a prepare finds it that had nothing to do.
 Built from_memory(Kernel::Impl kernel) {
     kernel.info.origin = Origin::memory;
     kernel.info.render_ms = kernel.info.compile_ms = kernel.info.load_ms = 0;
-    return std::make_shared<const Kernel::Impl>(std::move(kernel));
+    return own(std::move(kernel));
 }
 
 bool is_built(const std::shared_future<Built>& kernel) {
@@ -35,7 +41,7 @@ Built Kernels::get(const std::string& name, const std::function<Built()>& build)
     try {
         Built kernel = build();
         promise.set_value(kernel);
-        return kernel;
+        return own(*kernel);
     } catch (...) {
         {
             const std::scoped_lock lock(mutex_);

@@ -32,6 +32,22 @@ std::size_t shared_bytes_per_block(const Layer& layer, const Plan& plan) {
     return std::visit([&](const auto& tile) { return tile.shared_bytes(layer); }, plan.tile);
 }
 
+std::int64_t packed_bytes(const Layer& layer, const Plan& plan) {
+    return std::visit(
+        [&](const auto& tile) -> std::int64_t {
+            if constexpr (requires { tile.packed_bytes(layer); })
+                return tile.packed_bytes(layer);
+            else
+                return 0;
+        },
+        plan.tile);
+}
+
+Geometry pack_geometry(const Layer& layer, const Plan& plan) {
+    constexpr std::uint32_t kThreads = 256;
+    return {{ceil_div(packed_bytes(layer, plan), 16 * kThreads), 1, 1}, kThreads, 0};
+}
+
 bool needs_index64(const Layer& layer, const Shape& shape) {
     const auto in = sizes_3d(shape.input);
     const auto out = sizes_3d(output_size(layer, shape.input));

@@ -21,6 +21,11 @@ struct Geometry {
 [[nodiscard]] std::uint32_t threads_per_block(const Layer& layer, const Plan& plan);
 [[nodiscard]] std::size_t shared_bytes_per_block(const Layer& layer, const Plan& plan);
 
+// Bytes of the weights in the order in which the kernel loads them; 0 where it reads them as they are.
+[[nodiscard]] std::int64_t packed_bytes(const Layer& layer, const Plan& plan);
+// Of the kernel that packs them: a thread for every 16 bytes.
+[[nodiscard]] Geometry pack_geometry(const Layer& layer, const Plan& plan);
+
 // Whether offsets within one sample of that shape do not provably fit 32 bits.
 [[nodiscard]] bool needs_index64(const Layer& layer, const Shape& shape);
 // Throws LayerError where a sample of that shape needs 64-bit offsets and the plan has 32-bit ones.

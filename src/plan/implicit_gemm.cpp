@@ -99,6 +99,12 @@ std::size_t ImplicitGemmTile::shared_bytes(const Layer& layer) const {
     return static_cast<std::size_t>(resources.shared_bytes);
 }
 
+std::int64_t ImplicitGemmTile::packed_bytes(const Layer& layer) const {
+    ImplicitGemmResources resources;
+    (void)implicit_gemm_resources(ImplicitGemmLayer::make(layer), *this, resources);
+    return resources.packed_bytes;
+}
+
 Grid ImplicitGemmTile::grid(const Layer& layer, const Shape& shape) const {
     const auto out = sizes_3d(output_size(layer, shape.input));
     const auto axes = axes_3d(layer);

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,7 @@ struct ImplicitGemmTile {
     [[nodiscard]] int threads(const Layer&) const { return 32 * warps_m * warps_n; }
     [[nodiscard]] std::size_t shared_bytes(const Layer& layer) const;
     [[nodiscard]] Grid grid(const Layer& layer, const Shape& shape) const;
+    [[nodiscard]] std::int64_t packed_bytes(const Layer& layer) const;
     friend bool operator==(const ImplicitGemmTile&, const ImplicitGemmTile&) = default;
 };
 

@@ -8,10 +8,9 @@
 namespace convt_jit {
 namespace {
 
-constexpr double kMma = 0.6;        // m16n8k8 of tf32, m16n8k16 of 16-bit types
-constexpr double kIdleWarps = 2;    // that wait while the others work
-constexpr double kOverlap = 0.2;    // of what is not the bottleneck and still takes time
-constexpr double kWeightLines = 8;  // cycles of a copy of 32 weights, which lie in several lines
+constexpr double kMma = 0.6;      // m16n8k8 of tf32, m16n8k16 of 16-bit types
+constexpr double kIdleWarps = 2;  // that wait while the others work
+constexpr double kOverlap = 0.2;  // of what is not the bottleneck and still takes time
 
 }  // namespace
 
@@ -42,14 +41,13 @@ double implicit_gemm_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& 
     const double input_words = chunks * with_taps * (t.chunk / layer.word_channels()) * r.tile_height * r.tile_width;
     const double weight_words = steps * t.block_channels * 8;
     const double outputs = static_cast<double>(t.positions[0]) * t.positions[1] * h.stride * t.block_channels;
-    const double stage_issue = input_words / 128 * 4 + weight_words / 32 * (layer.element_bytes == 2 ? 4 : 1.5);
+    const double stage_issue = input_words / 128 * 4 + weight_words / 128 * 2;
     const double store_issue = outputs / 32 * 4;
 
     const double tensor = products / kMma;
     const double issue =
         (warps * steps * (conversions + joins + reads) + products + stage_issue + store_issue) / kIssue;
     const double shared = warps * steps * words + (input_words * 4 + weight_words * 8 + outputs * 12) / kSharedBytes;
-    const double lines = weight_words / 32 * kWeightLines;
     const double cache =
         (input_words * 4 * element / 4 * layer.word_channels() + weight_words * element * layer.word_channels()) /
         kCacheBytes;
@@ -58,8 +56,8 @@ double implicit_gemm_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& 
     const double store_bytes = outputs * full * channels_full * element * 1.05;
     const double global = (fresh + store_bytes) / kGlobalBytes;
 
-    const double busiest = std::max({tensor, issue, shared, lines, cache, global});
-    const double others = tensor + issue + shared + lines + cache + global - busiest;
+    const double busiest = std::max({tensor, issue, shared, cache, global});
+    const double others = tensor + issue + shared + cache + global - busiest;
     const double resident = resident_blocks(r, arch);
     const double awake = resident * warps;
     const double efficiency = awake / (awake + kIdleWarps);

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::int64_t kMostProducts = 400;  // mma that are unrolled: they are what compiling takes
 constexpr std::int64_t kMostRegisters = 232;
-constexpr int kMostHeld = 4;  // pieces of input that a thread holds in registers
+constexpr double kMostPacked = 0x1p39;  // bytes: more than any GPU has
+constexpr int kMostHeld = 4;            // pieces of input that a thread holds in registers
 
 int modulo(int a, int b) { return (a % b + b) % b; }
 int round_up(int a, int b) { return (a + b - 1) / b * b; }
@@ -51,7 +52,9 @@ ImplicitGemmLayer ImplicitGemmLayer::make(const Layer& layer) {
     result.mean_taps_h = static_cast<double>(axes[1].kernel) / static_cast<double>(axes[1].stride);
     result.depth_kernel = static_cast<int>(axes[0].kernel);
     result.depth_taps = static_cast<int>(taps_d);
+    result.kernel_depth = static_cast<int>(axes[0].kernel);
     result.mean_depth_taps = static_cast<double>(axes[0].kernel) / static_cast<double>(axes[0].stride);
+    result.groups = static_cast<int>(layer.groups);
     result.in_per_group = static_cast<int>(layer.in_channels_per_group());
     result.out_per_group = static_cast<int>(layer.out_channels_per_group());
     result.element_bytes = layer.dtype == DType::f32 ? 4 : 2;
@@ -99,6 +102,14 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
     const std::int64_t line = std::int64_t{t.positions[1]} * h.stride;
     const std::int64_t slab = std::int64_t{16} * t.warps_m * pitch(t.positions[0] * line, h.stride == 2 ? 16 : 8);
     r.shared_bytes = 4 * std::max(stages * (input + weights), slab) + 12 * t.block_channels + 4;
+
+    // [group][channel block][row phase][depth tap][chunk] times a stage's weights; in f64, where nothing overflows.
+    const auto blocks_of = [](int whole, int part) { return static_cast<double>((whole + part - 1) / part); };
+    const double packed = 4.0 * layer.groups * blocks_of(layer.out_per_group, t.block_channels) * layer.used_rows *
+                          layer.kernel_depth * blocks_of(layer.in_per_group, t.chunk) * static_cast<double>(weights);
+    if (packed > kMostPacked)
+        return fmt::format("the packed weights take {:.0f} bytes, allowed: up to {:.0f}", packed, kMostPacked);
+    r.packed_bytes = static_cast<std::int64_t>(packed);
 
     const std::int64_t fragments = std::int64_t{r.warp_m} * r.warp_n;
     r.products = fragments * h.taps * (layer.split ? 3 : 1);

@@ -24,8 +24,9 @@ struct ImplicitGemmLayer {
     int used_rows = 1;       // row phases that have taps
     int depth_kernel = 1;
     int depth_taps = 1;      // of one output depth, at most
+    int kernel_depth = 1;    // of all
     double mean_depth_taps = 1;
-    int in_per_group = 1, out_per_group = 1;
+    int groups = 1, in_per_group = 1, out_per_group = 1;
     int element_bytes = 4;
     bool split = false;  // f32 factors are sums of two tf32 numbers
 
@@ -39,6 +40,7 @@ struct ImplicitGemmResources : BlockNeeds {
     int chunks = 1;              // at most
     int tile_height = 0, tile_width = 0;
     std::int64_t products = 0;  // mma that are unrolled
+    std::int64_t packed_bytes = 0;
 };
 
 // Empty where the tile's numbers fit each other; then `resources` is set.

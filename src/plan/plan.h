@@ -17,7 +17,8 @@
 namespace convt_jit {
 
 // A family is a tile type with these members: kFamily, fields(), standard(), unsupported(), threads(), shared_bytes(),
-// grid(); and a template families/<kFamily>.cu. This list is the registry.
+// grid(); and a template families/<kFamily>.cu. This list is the registry. One that has packed_bytes() too gets its
+// weights packed (docs/engine.md).
 using Tile = std::variant<DirectTile, UnrolledTile, ImplicitGemmTile, ImplicitGemmSm90Tile, ReferenceTile>;
 
 struct Plan {

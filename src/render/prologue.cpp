@@ -2,6 +2,7 @@
 
 #include "convt_jit/error.h"
 #include "layer/fingerprint.h"
+#include "plan/geometry.h"
 #include "plan/volume.h"
 #include "plan/words.h"
 #include "render/templates.h"
@@ -112,6 +113,8 @@ std::string entry_name(const Layer& layer, const Plan& plan) {
     return name;
 }
 
+std::string pack_entry_name(const std::string& entry) { return entry + "_pack"; }
+
 std::string render_prologue(const Layer& layer, const Plan& plan, const Arch& arch) {
     data values;
     values["layer_string"] = fingerprint(layer);
@@ -119,11 +122,13 @@ std::string render_prologue(const Layer& layer, const Plan& plan, const Arch& ar
     values["arch_string"] = to_string(arch);
     values["arch"] = std::to_string(arch.number);
     values["entry"] = entry_name(layer, plan);
+    values["pack_entry"] = pack_entry_name(entry_name(layer, plan));
     put_layer(layer, values);
     put_epilogue(layer, values);
     const std::int64_t group_weights = layer.in_channels_per_group() * layer.out_channels_per_group() * taps(layer);
     values["index_t"] = plan.index64 ? "long long" : "int";
     values["weight_index_t"] = group_weights > std::numeric_limits<std::int32_t>::max() ? "long long" : "int";
+    values["packed_bytes"] = std::to_string(packed_bytes(layer, plan)) + "ll";
     values["exact_nonfinite"] = boolean(plan.exact_nonfinite);
     values["tile"] = std::visit([](const auto& tile) { return tile_constants(tile); }, plan.tile);
     mustache prologue(template_text("prologue.mustache"));

@@ -1,5 +1,6 @@
 #include "render/render.h"
 
+#include "plan/geometry.h"
 #include "render/prologue.h"
 #include "render/templates.h"
 #include "render/wgmma.h"
@@ -41,6 +42,10 @@ Source render(const Layer& layer, const Plan& plan, const Arch& arch) {
         source.text += "#line 1 \"device/wgmma.mustache\"\n" + render_wgmma(hopper->columns());
     }
     append(source.text, fmt::format("families/{}.cu", family_name(plan)));
+    if (packed_bytes(layer, plan) > 0) {
+        source.others.push_back(pack_entry_name(source.entry));
+        append(source.text, "device/pack.cuh");
+    }
     return source;
 }
 

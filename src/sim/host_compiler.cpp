@@ -157,20 +157,31 @@ std::shared_ptr<const Library> build(const Source& source, const std::string& te
 
 Library::~Library() { dlclose(handle_); }
 
-Library::Entry Library::entry() const { return reinterpret_cast<Entry>(dlsym(handle_, "convt_sim_entry")); }
+Library::Entry Library::entry(std::size_t which) const {
+    return reinterpret_cast<Entry>(dlsym(handle_, fmt::format("convt_sim_entry_{}", which).c_str()));
+}
 
 ::convt_sim::State& Library::state() const {
     return *reinterpret_cast<::convt_sim::State* (*)()>(dlsym(handle_, "convt_sim_state"))();
 }
 
 std::string host_source(const Source& source) {
+    std::string entries;
+    int which = 0;
+    const auto add = [&](const std::string& kernel) {
+        entries += fmt::format(
+            "CONVT_SIM_EXPORT void convt_sim_entry_{}(const void* argument) {{ convt_sim_call({}, argument); }}\n",
+            which++, kernel);
+    };
+    add(source.entry);
+    for (const std::string& other : source.others) add(other);
     return fmt::format(
         "#line 1 \"sim/calls.h\"\n{}\n#line 1 \"sim/shim.h\"\n{}\n#line 1 \"kernel.cu\"\n{}\n#line 1 \"sim/entry\"\n"
         "#define CONVT_SIM_EXPORT extern \"C\" __attribute__((visibility(\"default\")))\n"
-        "CONVT_SIM_EXPORT void convt_sim_entry(const void* argument) {{ "
-        "{}(*static_cast<const ConvtArgs*>(argument)); }}\n"
-        "CONVT_SIM_EXPORT convt_sim::State* convt_sim_state() {{ return &convt_sim::state; }}\n",
-        kCallsText, kShimText, source.text, source.entry);
+        "template <class Args> void convt_sim_call(void (*kernel)(Args), const void* argument) {{ "
+        "kernel(*static_cast<const Args*>(argument)); }}\n"
+        "CONVT_SIM_EXPORT convt_sim::State* convt_sim_state() {{ return &convt_sim::state; }}\n{}",
+        kCallsText, kShimText, source.text, entries);
 }
 
 std::shared_ptr<const Library> compile_for_host(const Source& source) {

@@ -4,12 +4,13 @@
 #include "render/render.h"
 #include "sim/calls.h"
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
 namespace convt_jit::sim {
 
-// A compiled kernel. Its blocks must run one after the other: it holds their State.
+// Compiled kernels of one source. Their blocks must run one after the other: it holds their State.
 class Library {
 public:
     using Entry = void (*)(const void* argument);
@@ -20,7 +21,7 @@ public:
     Library(const Library&) = delete;
     Library& operator=(const Library&) = delete;
 
-    [[nodiscard]] Entry entry() const;
+    [[nodiscard]] Entry entry(std::size_t which) const;  // 0: the main kernel, then Source::others
     [[nodiscard]] ::convt_sim::State& state() const;
 
 private:

@@ -33,19 +33,23 @@ void validate(const std::string& kernel, const LaunchOptions& options) {
 }  // namespace
 
 struct Program::Impl {
-    std::string kernel;
+    std::vector<std::string> kernels;
     std::shared_ptr<const Library> library;
 };
 
-Program::Program(const Source& source) : impl_(new Impl{source.entry, compile_for_host(source)}) {}
+Program::Program(const Source& source) : impl_(new Impl{{source.entry}, compile_for_host(source)}) {
+    impl_->kernels.insert(impl_->kernels.end(), source.others.begin(), source.others.end());
+}
 
 Program::~Program() = default;
 
 void Program::launch(const LaunchOptions& options, const void* argument) const {
     static std::mutex one_at_a_time;
-    validate(impl_->kernel, options);
+    const std::string& kernel = impl_->kernels.at(options.which);
+    validate(kernel, options);
     const std::scoped_lock lock(one_at_a_time);
-    BlockRunner(impl_->kernel, impl_->library->entry(), impl_->library->state(), options, argument).run();
+    const Library& library = *impl_->library;
+    BlockRunner(kernel, library.entry(options.which), library.state(), options, argument).run();
 }
 
 }  // namespace convt_jit::sim

@@ -21,6 +21,7 @@ struct Range {
 };
 
 struct LaunchOptions {
+    std::size_t which = 0;  // 0: the main kernel, then Source::others
     std::uint32_t grid[3] = {1, 1, 1};
     std::uint32_t threads = 1;
     std::size_t shared_bytes = 0;

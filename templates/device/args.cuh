@@ -1,4 +1,4 @@
-// Args: the one parameter of every kernel. The host includes this file too, so both sides share the layout.
+// Args: the one parameter of a kernel. The host includes this file too, so both sides share the layout.
 
 struct ConvtArgs {
     const void* x;
@@ -8,9 +8,15 @@ struct ConvtArgs {
     const float* scale;
     const float* shift;
     void* y;
-    const void* packed;  // weights in the order of the family's own
     long long batch;
     long long in[3];   // depth, height, width; missing axes are 1
     long long out[3];
     long long first_block[3];  // blockIdx counts from there: a launch may be a part of a grid (x, y, z)
+    const void* packed;        // the weights as CONVT_PACK_ENTRY has left them; null for families without one
+};
+
+// Of the kernel that puts the weights into the order in which the main one loads them.
+struct PackArgs {
+    const void* w;
+    void* packed;
 };

@@ -4,7 +4,7 @@
 // one row phase, all column phases and BLOCK_CHANNELS output channels of one group. Rows of the product are output
 // channels, columns are positions, and the sum runs over taps and input channels. The input tile of a chunk of channels
 // lies in shared memory once, as planes of words (device/mma.cuh): a tap is nothing but another first position in them.
-// Weights lie there in the order in which lanes hold them. Depth taps of a plane only lengthen the loop over chunks.
+// Weights lie there in the order in which lanes hold them, as they do in packed memory. Depth taps of a plane only lengthen the loop over chunks.
 // Sums go through a slab of shared memory, where column phases come to lie side by side, and leave as whole lines.
 
 // ---------------------------------------------------------------- constants of the tile
@@ -38,6 +38,11 @@ constexpr int SLAB_PITCH = plan::POSITIONS_H * LINE + (SW == 2 ? 48 - plan::POSI
 
 constexpr int TAP_WORDS = STEPS * M_TILES * 128;  // weights of one tap and chunk
 constexpr int INPUT_STAGE = CHUNK_WORDS * PLANE, WEIGHT_STAGE = TAPS_H * KW * TAP_WORDS;  // words
+constexpr int USED_ROWS = layer::TAP_STEP_H < KH ? layer::TAP_STEP_H : KH;  // row phases that have taps
+// Packed weights of one channel block and row phase.
+constexpr long long PHASE_WORDS = (long long)layer::KERNEL_D * DEPTH_CHUNKS * WEIGHT_STAGE;
+static_assert(plan::PACKED_BYTES == 4 * PHASE_WORDS * USED_ROWS * CHANNEL_BLOCKS * layer::GROUPS,
+              "ImplicitGemmTile::packed_bytes says otherwise");
 constexpr int RING = STAGES * (INPUT_STAGE + WEIGHT_STAGE);
 constexpr int SLAB = SLAB_CHANNELS * SLAB_PITCH;
 constexpr int FINISH = RING > SLAB ? RING : SLAB;  // where the channels' epilogue parts are
@@ -150,40 +155,50 @@ __device__ __forceinline__ int slot_of(int group, int member) {
     return (group / 2 * 8 + ((member * 2 + group % 2) ^ (group / 2 * 2))) * 4;
 }
 
-// Weights of the chunk from PyTorch's order into [row tap][column tap][step][16 channels][lane][word]. A thread has one
-// input word and output channel at a time, and all of its taps: neighbours read what lies side by side, and all but one
-// address are constants away.
-__device__ __forceinline__ void stage_weights(const Place& place, const Rows& rows, unsigned* staged, int tap_d, int first,
-                                              int channels) {
-    constexpr int TAPS = KH * KW;
-#pragma unroll 1
-    for (int i = threadIdx.x; i < CHUNK_WORDS * plan::BLOCK_CHANNELS; i += THREADS) {
-        const int o = i % plan::BLOCK_CHANNELS, word = i / plan::BLOCK_CHANNELS, c = word * WORD_CHANNELS;
-        unsigned* target = staged + (word / 8 * M_TILES + o / 16) * 128 + slot_of(o % 8, word % 4) + o / 8 % 2 +
-                           word / 4 % 2 * 2;
-        const bool exists = o < place.channels && c < channels;
-        const plan::weight_index_t at =
-            ((plan::weight_index_t(first + c) * layer::OUT_PER_GROUP + o) * layer::KERNEL_D + tap_d) * TAPS +
-            rows.first_tap * KW;
-        const Element* source = exists ? place.w + at : place.w;
-        constexpr plan::weight_index_t NEXT = plan::weight_index_t(layer::OUT_PER_GROUP) * layer::KERNEL_D * TAPS;
-        const bool second_exists = exists && c + 1 < channels;
-#pragma unroll 1
-        for (int j = 0; j < rows.taps; ++j) {
-#pragma unroll
-            for (int kw = 0; kw < KW; ++kw) {
-                if constexpr (NARROW) {
-                    const auto* const halves = reinterpret_cast<const unsigned short*>(source) + kw;
-                    target[kw * TAP_WORDS] = word_of(exists ? load_global(halves) : (unsigned short)0,
-                                                     second_exists ? load_global(halves + NEXT) : (unsigned short)0);
-                } else {
-                    copy_async<4>(target + kw * TAP_WORDS, exists ? source + kw : source, exists);
-                }
-            }
-            if (exists) source += layer::TAP_STEP_H * KW;
-            target += KW * TAP_WORDS;
-        }
+// Starts copies of a chunk's weights, which are packed as they lie in shared memory.
+__device__ __forceinline__ void copy_weights(const unsigned* packed, unsigned* staged, int taps) {
+    constexpr int UNITS = KW * TAP_WORDS / 4, EACH = ceil_div(TAPS_H * UNITS, THREADS);
+#pragma unroll(EACH <= 8 ? EACH : 4)
+    for (int k = 0; k < EACH; ++k) {
+        const int i = threadIdx.x + k * THREADS;
+        if (i < taps * UNITS) copy_async<16>(staged + 4 * i, packed + 4 * i);
     }
+}
+
+// Four words of a lane of the packed weights, [channel block of all groups][row phase, by its first tap][depth tap]
+// [chunk][row tap][column tap][step][16 channels][lane][word], from PyTorch's order. Zeros are for what does not exist:
+// channels, and taps that a row phase has fewer of than another.
+template <class T>
+__device__ __forceinline__ Vector<unsigned, 4> packed_unit(const T* w, unsigned long long unit) {
+    const auto take = [&](int count) {  // the innermost of the indices that are left
+        const int index = int(unit % unsigned(count));
+        unit /= unsigned(count);
+        return index;
+    };
+    const int slot = take(32), m = take(M_TILES), step = take(STEPS), kw = take(KW), j = take(TAPS_H);
+    const int chunk = take(DEPTH_CHUNKS), tap_d = take(layer::KERNEL_D), first_tap = take(USED_ROWS);
+    const int channel_block = take(CHANNEL_BLOCKS), group = int(unit);
+    // slot_of(lane_group, member) == 4 * slot
+    const int pair = slot / 8, rest = slot % 8 ^ pair * 2, lane_group = pair * 2 + rest % 2, member = rest / 2;
+
+    const int kh = first_tap + j * layer::TAP_STEP_H;
+    const int out = channel_block * plan::BLOCK_CHANNELS + m * 16 + lane_group;
+    const int in = chunk * plan::CHUNK + (step * 8 + member) * WORD_CHANNELS;
+    const auto weight = [&](int o, int c) {
+        if (kh >= KH || o >= layer::OUT_PER_GROUP || c >= layer::IN_PER_GROUP) return T{};
+        const long long channels = ((long long)group * layer::IN_PER_GROUP + c) * layer::OUT_PER_GROUP + o;
+        return load_global(w + ((channels * layer::KERNEL_D + tap_d) * KH + kh) * KW + kw);
+    };
+    Vector<unsigned, 4> words;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const int o = out + i % 2 * 8, c = in + i / 2 * 4 * WORD_CHANNELS;
+        if constexpr (sizeof(T) == 2)
+            words[i] = word_of(weight(o, c).bits, weight(o, c + 1).bits);
+        else
+            words[i] = __float_as_uint(weight(o, c));
+    }
+    return words;
 }
 
 // ---------------------------------------------------------------- products
@@ -414,8 +429,10 @@ __device__ __forceinline__ void store_sums(const ConvtArgs& args, const Place& p
 }
 
 // ---------------------------------------------------------------- one block
+// `packed`: weights of the channel block.
 template <class T>  // Element: of what does not serve it nothing is compiled
-__device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place& place, int phase, bool aligned) {
+__device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place& place, const unsigned* packed, int phase,
+                                              bool aligned) {
     unsigned* const ring = reinterpret_cast<unsigned*>(shared_memory());
     EpilogueChannel* const finish = reinterpret_cast<EpilogueChannel*>(ring + FINISH);
     int* const failed = reinterpret_cast<int*>(finish + plan::BLOCK_CHANNELS);
@@ -444,22 +461,24 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
     const auto multiply = [&](int chunk) {
         multiply_chunk(input_stage(chunk) + input_at, weight_stage(chunk) + weights_at, rows.taps, sums);
     };
-    // Calls f with the first element, the depth tap, the first channel and the number of channels of a chunk.
+    packed += rows.first_tap * PHASE_WORDS;
+    // Calls f with the first element, the number of channels and the weights of a chunk.
     const auto with_chunk = [&](int chunk, auto&& f) {
         const int tap = chunk / DEPTH_CHUNKS, first = chunk % DEPTH_CHUNKS * plan::CHUNK;
         const index_t d = place.first_d - tap * layer::OFFSET_STEP_D;
-        f(place.x + (index_t(first) * place.depth + d) * place.plane, place.first_tap_d + tap * layer::TAP_STEP_D, first,
-          layer::IN_PER_GROUP - first);
+        const int stage = (place.first_tap_d + tap * layer::TAP_STEP_D) * DEPTH_CHUNKS + chunk % DEPTH_CHUNKS;
+        f(place.x + (index_t(first) * place.depth + d) * place.plane, layer::IN_PER_GROUP - first,
+          packed + (long long)stage * WEIGHT_STAGE);
     };
 
     if constexpr (sizeof(T) == 4) {
         const auto load = [&](int chunk) {
-            with_chunk(chunk, [&](const Element* from, int tap_d, int first, int channels) {
+            with_chunk(chunk, [&](const Element* from, int channels, const unsigned* weights) {
                 if (aligned)
                     copy_input<16 / int(sizeof(T))>(place, rows, input_stage(chunk), from, channels);
                 else
                     copy_input<4 / int(sizeof(T))>(place, rows, input_stage(chunk), from, channels);
-                stage_weights(place, rows, weight_stage(chunk), tap_d, first, channels);
+                copy_weights(weights, weight_stage(chunk), rows.taps);
             });
         };
         // Loads run ahead of products; both are in the code once.
@@ -478,18 +497,20 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
     } else {
         [[maybe_unused]] Held held;
         const auto begin = [&](int chunk) {
-            with_chunk(chunk, [&](const Element* from, int tap_d, int first, int channels) {
+            with_chunk(chunk, [&](const Element* from, int channels, const unsigned* weights) {
+                copy_weights(weights, weight_stage(chunk), rows.taps);
+                copy_async_commit();
                 if (aligned) load_held(place, rows, from, channels, held);
-                stage_weights(place, rows, weight_stage(chunk), tap_d, first, channels);
             });
         };
         const auto end = [&](int chunk) {
             if (aligned)
                 store_held(input_stage(chunk), held);
             else
-                with_chunk(chunk, [&](const Element* from, int, int, int channels) {
+                with_chunk(chunk, [&](const Element* from, int channels, const unsigned*) {
                     zip_input(place, rows, input_stage(chunk), from, channels);
                 });
+            copy_async_wait<0>();
             __syncthreads();
         };
 #pragma unroll 1
@@ -539,5 +560,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
               d * place.out_height * place.out_width;
 
     find_depth_taps(place, d);
-    compute_block<Element>(args, place, phase, widest_access(place.width, args.x, args.x, args.x) == VECTOR);
+    const unsigned* const packed = static_cast<const unsigned*>(args.packed) + channel_block * (USED_ROWS * PHASE_WORDS);
+    compute_block<Element>(args, place, packed, phase, widest_access(place.width, args.x, args.x, args.x) == VECTOR);
 }

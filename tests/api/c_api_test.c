@@ -51,6 +51,12 @@ static void computes(convt_engine* engine) {
     CHECK(again != NULL && strcmp(convt_kernel_plan(again), convt_kernel_plan(kernel)) == 0);
     convt_kernel_destroy(again);
 
+    /* Nothing to do for this family, but the arguments are looked at. */
+    CHECK(convt_pack_weights(kernel, w, 1, NULL) == CONVT_OK);
+    CHECK(convt_pack_weights(kernel, NULL, 1, NULL) == CONVT_LAYER_ERROR);
+    CHECK_SAYS("w is null");
+    CHECK(convt_pack_weights(NULL, w, 1, NULL) == CONVT_LAYER_ERROR);
+
     /* Without waiting: the kernel is in memory already. */
     CHECK(convt_prepare_no_wait(engine, "c1 o1 k2 bias f32", CONVT_SIMULATOR, NULL, &again) == CONVT_OK);
     CHECK(convt_kernel_pending(again) == 0);
@@ -63,6 +69,26 @@ static void computes(convt_engine* engine) {
     memset(y, 0, sizeof y);
     CHECK(convt_launch(kernel, &tensors, 2, &input, 1, NULL) == CONVT_OK);
     CHECK(memcmp(y, want, sizeof want) == 0);
+    convt_kernel_destroy(kernel);
+}
+
+/* Weights that are packed once, under the version that the caller gives them. */
+static void packs(convt_engine* engine) {
+    convt_kernel* kernel = NULL;
+    CHECK(convt_prepare(engine, "c8 o1 k1", CONVT_SIMULATOR, "implicit_gemm", &kernel) == CONVT_OK);
+    if (kernel == NULL) return;
+    const int64_t input = 1;
+    const float x[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    float w[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y = 0;
+    convt_tensors tensors = {.x = x, .w = w, .y = &y, .weights_version = 1};
+    CHECK(convt_pack_weights(kernel, w, 1, NULL) == CONVT_OK);
+    w[0] = 101;
+    CHECK(convt_launch(kernel, &tensors, 1, &input, 1, NULL) == CONVT_OK && y == 36);
+    tensors.weights_version = 2;
+    CHECK(convt_launch(kernel, &tensors, 1, &input, 1, NULL) == CONVT_OK && y == 136);
+    w[0] = 1;
+    tensors.weights_version = 0;
+    CHECK(convt_launch(kernel, &tensors, 1, &input, 1, NULL) == CONVT_OK && y == 36);
     convt_kernel_destroy(kernel);
 }
 
@@ -94,6 +120,7 @@ int main(void) {
     CHECK(convt_engine_create("", &engine) == CONVT_OK);
     if (engine == NULL) return 1;
     computes(engine);
+    packs(engine);
     refuses(engine);
     convt_engine_destroy(engine);
     if (failures == 0) puts("the C API holds");

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 namespace convt_jit::test {
@@ -18,6 +19,12 @@ namespace convt_jit::test {
         const int gpus = convt_jit::Device::cuda_count(&why_none);                                          \
         if (gpus < (count))                                                                                 \
             GTEST_SKIP() << "needs " << (count) << " CUDA devices, there are " << gpus << ". " << why_none; \
+    } while (false)
+
+// Skips where device 0 is older than what kernels on tensor cores need.
+#define CONVT_NEEDS_TENSOR_CORES()                                                                               \
+    do {                                                                                                         \
+        if (std::stoi(convt_jit::Device::cuda(0).arch().substr(3)) < 80) GTEST_SKIP() << "needs sm_80 or newer"; \
     } while (false)
 
 // The layer that the public trials call K0, and what it gives for the integer fill.

@@ -43,6 +43,75 @@ TEST_P(Graph, PreparedKernelIsCapturedAndReplayed) {
     driver.graph_destroy(graph);
 }
 
+// A kernel that packs its weights: a graph that packs follows weights that change in place; one that found them packed
+// keeps what it found, whatever is packed on the stream later.
+TEST_P(Graph, PackedWeightsInAGraph) {
+    CONVT_NEEDS_GPUS(1);
+    CONVT_NEEDS_TENSOR_CORES();
+    const Device device = Device::cuda(0);
+    const CudaDriver& driver = CudaDriver::instance();
+    Engine engine = fresh_engine();
+    const Layer layer = parse_layer("n2 c16 o24 in9x32 k3x3 s2 p1");
+    PrepareOptions options = on(device);
+    options.plan = "implicit_gemm";
+    const Kernel kernel = engine.prepare(layer, options);
+    const OnDevice data(device, layer);
+    const auto want = reference(data.layer, data.shape, data.host);
+    const Stream stream(device);
+    auto* cu_stream = static_cast<CUstream>(stream.handle());
+    CUcontext primary = nullptr;  // as an application has it
+    must(driver.primary_retain(&primary, device.ordinal()), "cuDevicePrimaryCtxRetain");
+    must(driver.ctx_set_current(primary), "cuCtxSetCurrent");
+    const auto put_weights = [&](const std::vector<double>& values) {
+        const auto bytes = encode(DType::f32, values);
+        must(driver.memcpy_to_device(address(data.tensors().w), bytes.data(), bytes.size()), "cuMemcpyHtoD");
+    };
+    const auto captured = [&](std::uint64_t version) {
+        Tensors tensors = data.tensors();
+        tensors.weights_version = version;
+        must(driver.begin_capture(cu_stream, GetParam()), "cuStreamBeginCapture");
+        EXPECT_NO_THROW(kernel.launch(tensors, data.shape, stream.handle()));
+        CUgraph graph = nullptr;
+        must(driver.end_capture(cu_stream, &graph), "cuStreamEndCapture");
+        CUgraphExec exec = nullptr;
+        must(driver.graph_instantiate(&exec, graph, 0), "cuGraphInstantiate");
+        driver.graph_destroy(graph);
+        return exec;
+    };
+    const auto replayed = [&](CUgraphExec exec) {
+        data.poison();
+        must(driver.graph_launch(exec, cu_stream), "cuGraphLaunch");
+        stream.synchronize();
+        return data.y();
+    };
+    const auto launched = [&](std::uint64_t version) {
+        data.poison();
+        Tensors tensors = data.tensors();
+        tensors.weights_version = version;
+        kernel.launch(tensors, data.shape, stream.handle());
+        stream.synchronize();
+        return data.y();
+    };
+
+    const CUgraphExec packs = captured(0);
+    EXPECT_EQ(replayed(packs), want);
+    put_weights(doubled(data.host.w));
+    EXPECT_EQ(replayed(packs), doubled(want));
+
+    kernel.pack_weights(data.tensors().w, 1, stream.handle());
+    const CUgraphExec finds = captured(1);
+    put_weights(data.host.w);
+    EXPECT_EQ(replayed(finds), doubled(want)) << "the weights that were packed";
+    EXPECT_EQ(launched(2), want);
+    EXPECT_EQ(replayed(packs), want);
+    EXPECT_EQ(replayed(finds), doubled(want)) << "whatever was packed since";
+    put_weights(doubled(data.host.w));
+    EXPECT_EQ(replayed(packs), doubled(want));
+    EXPECT_EQ(launched(2), want) << "a graph does not touch what launches have packed";
+    driver.graph_exec_destroy(packs);
+    driver.graph_exec_destroy(finds);
+}
+
 TEST_P(Graph, PreparingInsideACaptureIsToldAndLeavesItWhole) {
     CONVT_NEEDS_GPUS(1);
     const Device device = Device::cuda(0);

@@ -65,6 +65,51 @@ TEST(Stream, TwoStreamsDoNotDisturbEachOther) {
     EXPECT_EQ(two.y(), reference(two.layer, two.shape, two.host));
 }
 
+// One kernel that packs its weights, on two streams at a time with weights of their own, which change in place.
+TEST(Stream, PackedWeightsAreThoseOfTheLaunch) {
+    CONVT_NEEDS_GPUS(1);
+    CONVT_NEEDS_TENSOR_CORES();
+    const Device device = Device::cuda(0);
+    const CudaDriver& driver = CudaDriver::instance();
+    Engine engine = fresh_engine();
+    const Layer layer = parse_layer("n8 c32 o48 in40x64 k4x4 s2 p1");
+    PrepareOptions options = on(device);
+    options.plan = "implicit_gemm";
+    const Kernel kernel = engine.prepare(layer, options);
+    EXPECT_GT(kernel.info().packed_bytes, 0u);
+    const OnDevice one(device, layer), two(device, layer);
+    const Stream a(device), b(device);
+    const auto want = reference(layer, one.shape, one.host);
+    CUcontext primary = nullptr;  // as an application has it
+    must(driver.primary_retain(&primary, device.ordinal()), "cuDevicePrimaryCtxRetain");
+    must(driver.ctx_set_current(primary), "cuCtxSetCurrent");
+    PinnedFloats plain(one.host.w.size()), scaled(one.host.w.size());
+    plain.set(one.host.w);
+    std::vector<double> values = one.host.w;
+    for (double& value : values) value *= 4;
+    scaled.set(values);
+    for (int round = 0; round < 50; ++round)
+        for (const auto& [data, stream, w] : {std::tuple{&one, &a, &plain}, std::tuple{&two, &b, &scaled}}) {
+            // Other weights lie there in between: a packing that comes early or late is seen.
+            const PinnedFloats* const other = w == &plain ? &scaled : &plain;
+            const auto put = [&](const PinnedFloats* from) {
+                must(driver.memcpy_to_device_async(address(data->tensors().w), from->data(),
+                                                   values.size() * sizeof(float),
+                                                   static_cast<CUstream>(stream->handle())),
+                     "copy");
+            };
+            put(w);
+            kernel.launch(data->tensors(), data->shape, stream->handle());
+            put(other);
+        }
+    a.synchronize();
+    b.synchronize();
+    auto fourfold = want;
+    for (double& value : fourfold) value *= 4;
+    EXPECT_EQ(one.y(), want);
+    EXPECT_EQ(two.y(), fourfold);
+}
+
 TEST(Stream, RunsAreBitIdentical) {
     CONVT_NEEDS_GPUS(1);
     const Device device = Device::cuda(0);

@@ -37,9 +37,10 @@ TEST(BenchCommand, CanBeTypedAgain) {
     options.filter = "it's";
     options.dtype = "f16";
     options.repeats = 9;
+    options.pack_each_time = true;
     EXPECT_EQ(command_line(options),
               "convt bench 'n1 c1 o1 in8 k3' --filter 'it'\\''s' --dtype f16 --repeats 9 "
-              "--plan 'direct chunk=2'");
+              "--plan 'direct chunk=2' --pack-each-time");
 }
 
 TEST_F(Bench, OnAGpu) {
@@ -58,6 +59,13 @@ TEST_F(Bench, OnAGpu) {
         EXPECT_GT(result.at("ms"), 0);
         EXPECT_GT(result.at("speed_of_light_ms"), 0);
         EXPECT_LE(result.at("rel_l2"), 5e-4);
+        EXPECT_EQ(result.at("weights"), "as they are");
+    }
+    for (const auto& [option, weights] : {std::pair{"", "packed once"}, {" --pack-each-time", "packed each time"}}) {
+        const Outcome packs =
+            convt("bench 'n4 c32 o32 in32x32 k3x3 bias' --plan implicit_gemm --json " + file.string() + option);
+        EXPECT_EQ(packs.code, 0) << packs.out << packs.err;
+        EXPECT_EQ(nlohmann::json::parse(read_file(file)).at("results").at(0).at("weights"), weights);
     }
 }
 

@@ -13,6 +13,7 @@ Result measured(const char* text, double ms) {
     Result result;
     result.named = {"up1", parse_layer(text)};
     result.info.family = "direct";
+    result.weights = "packed once";
     result.ms = ms;
     result.spread = 0.02;
     result.speed_of_light_ms = 1;
@@ -36,6 +37,7 @@ TEST_F(ResultFile, HasItsFields) {
     EXPECT_EQ(result.at("layer"), "n1 c1 o1 in8 k3 tf32");
     EXPECT_EQ(result.at("precision"), "tf32");
     EXPECT_EQ(result.at("family"), "direct");
+    EXPECT_EQ(result.at("weights"), "packed once");
     EXPECT_EQ(result.at("ms"), 2);
     EXPECT_EQ(result.at("spread"), 0.02);
     EXPECT_EQ(result.at("speed_of_light_ms"), 1);

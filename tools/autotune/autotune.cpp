@@ -31,10 +31,11 @@ struct Options {
     std::size_t most = 40;
     std::size_t random = 0;
     int jobs = 0;
+    bool pack_each_time = false;
 };
 
 struct Candidate {
-    std::string plan;
+    std::string plan, weights;
     double ms = 0;  // 0: not measured
     double rel_l2 = 0;
     int registers = 0, spill_bytes = 0;
@@ -114,14 +115,15 @@ std::vector<Candidate> candidates_for(const Options& options, const Layer& layer
     std::vector<Candidate> candidates;
     for (std::string& plan : plans)
         if (std::none_of(candidates.begin(), candidates.end(), [&](const Candidate& c) { return c.plan == plan; }))
-            candidates.push_back({std::move(plan), 0, 0, 0, 0, ""});
+            candidates.push_back({std::move(plan), "", 0, 0, 0, 0, ""});
     return candidates;
 }
 
 void tune(Engine& engine, const Device& device, const NamedLayer& named, const Options& options, const Buffer& flush,
           Progress& progress, nlohmann::ordered_json& results) {
     std::vector<Candidate> candidates = candidates_for(options, named.layer, device.arch());
-    Trial trial(engine, device, named.layer, flush);
+    const WeightsAre weights = options.pack_each_time ? WeightsAre::changing : WeightsAre::constant;
+    Trial trial(engine, device, named.layer, flush, weights);
     const double tolerated = tolerance(named.layer);
     const auto measure = [&](Candidate& candidate, int repeats, bool judge) {
         try {
@@ -131,6 +133,7 @@ void tune(Engine& engine, const Device& device, const NamedLayer& named, const O
             const Kernel kernel = engine.prepare(named.layer, prepare);
             const std::vector<double> times = trial.time(kernel, repeats);
             candidate.ms = times[times.size() / 2];
+            candidate.weights = weights_text(kernel.info(), weights);
             candidate.registers = kernel.info().registers;
             candidate.spill_bytes = kernel.info().spill_bytes;
             if (!judge) return;
@@ -167,6 +170,7 @@ void tune(Engine& engine, const Device& device, const NamedLayer& named, const O
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const Candidate& c : candidates)
         list.push_back({{"plan", c.plan},
+                        {"weights", c.weights},
                         {"ms", c.ms},
                         {"rel_l2", c.rel_l2},
                         {"registers", c.registers},
@@ -223,6 +227,8 @@ void add_autotune(CLI::App& app, int& status) {
     command->add_option("--plans", options->plans, "try the plans of this file, one per line, too")->type_name("FILE");
     command->add_option("--candidates", options->most, "of each family, best modelled first")->capture_default_str();
     command->add_option("--random", options->random, "further candidates, drawn from the rest of the space");
+    command->add_flag("--pack-each-time", options->pack_each_time,
+                      "as in training: kernels that pack their weights do so at each launch, not once before");
     command->add_option("--jobs", options->jobs, "compilers at a time; all cores where not given");
     command->callback([options, &status] { status = autotune(*options); });
 }

@@ -92,10 +92,12 @@ int bench(const BenchOptions& options) {
             prepare.device = device;
             prepare.plan = options.plan.text;
             const Kernel kernel = engine.prepare(named.layer, prepare);
-            Trial trial(engine, device, named.layer, flush);
+            const WeightsAre weights = options.pack_each_time ? WeightsAre::changing : WeightsAre::constant;
+            Trial trial(engine, device, named.layer, flush, weights);
             progress.step("measuring");
             const std::vector<double> times = trial.time(kernel, options.repeats);
             result.info = kernel.info();
+            result.weights = weights_text(result.info, weights);
             result.ms = median(times);
             result.spread = spread(times);
             result.speed_of_light_ms =
@@ -145,6 +147,7 @@ std::string command_line(const BenchOptions& options) {
     add("--dtype", options.dtype);
     add("--repeats", std::to_string(options.repeats));
     add("--plan", options.plan.text);
+    if (options.pack_each_time) line += " --pack-each-time";
     return line;
 }
 
@@ -161,6 +164,8 @@ void add_bench(CLI::App& app, int& status) {
         ->transform(whole_number(3, 1'000'000))
         ->capture_default_str();
     options->plan.add_to(*command);
+    command->add_flag("--pack-each-time", options->pack_each_time,
+                      "as in training: kernels that pack their weights do so at each launch, not once before");
     command->callback([options, &status] { status = bench(*options); });
 }
 

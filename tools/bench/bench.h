@@ -14,6 +14,7 @@ struct BenchOptions {
     PlanChoice plan;
     std::string json, filter, dtype;
     int repeats = 25;
+    bool pack_each_time = false;
 };
 
 // What to type into a shell for the same figures; where they are written to is left out.

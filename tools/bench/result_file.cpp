@@ -27,6 +27,7 @@ void write_results(const std::string& path, const Environment& environment, cons
                         {"rel_l2", r.errors.rel_l2},
                         {"max_abs", r.errors.max_abs},
                         {"plan", r.info.plan},
+                        {"weights", r.weights},
                         {"registers", r.info.registers},
                         {"spill_bytes", r.info.spill_bytes}});
             if (!r.failure.empty()) row["error"] = r.failure;

@@ -11,8 +11,9 @@ namespace convt_jit::tools {
 struct Result {
     NamedLayer named;
     KernelInfo info;
-    double ms = 0;      // median
-    double spread = 0;  // (third quartile - first quartile) / median
+    std::string weights;  // what weights_text says
+    double ms = 0;        // median
+    double spread = 0;    // (third quartile - first quartile) / median
     double speed_of_light_ms = 0;
     Errors errors;
     std::string failure;  // empty: it was measured and is right

@@ -24,11 +24,17 @@ std::vector<std::int64_t> judged_samples(const Shape& shape) {
 
 }  // namespace
 
-Trial::Trial(Engine& engine, const Device& device, const Layer& layer, Buffer flush)
+std::string weights_text(const KernelInfo& info, WeightsAre weights) {
+    if (info.packed_bytes == 0) return "as they are";
+    return weights == WeightsAre::constant ? "packed once" : "packed each time";
+}
+
+Trial::Trial(Engine& engine, const Device& device, const Layer& layer, Buffer flush, WeightsAre weights)
     : engine_(engine),
       device_(device),
       layer_(layer),
       shape_(known_shape(layer)),
+      weights_(weights),
       stream_(device),
       flush_(std::move(flush)) {
     const Sizes n = sizes(layer_, shape_);
@@ -66,13 +72,15 @@ std::vector<double> Trial::reference() const {
 std::vector<double> Trial::time(const Kernel& kernel, int repeats) {
     constexpr int kWarmUp = 3;
     y_.fill(0xff, stream_.handle());
+    const Tensors tensors = pointers(y_.data(), 0);
+    kernel.pack_weights(tensors.w, tensors.weights_version, stream_.handle());
     Timer timer(device_);
     std::vector<double> times;
     for (int i = -kWarmUp; i < repeats; ++i) {
         // While the flush is written the host enqueues the rest: no part of the time is the host's.
         flush_.fill(static_cast<unsigned char>(i), stream_.handle());
         timer.start(stream_.handle());
-        kernel.launch(pointers(y_.data(), 0), shape_, stream_.handle());
+        kernel.launch(tensors, shape_, stream_.handle());
         timer.stop(stream_.handle());
         if (i >= 0) times.push_back(timer.milliseconds());
     }
@@ -105,6 +113,7 @@ Tensors Trial::pointers(const void* y, std::int64_t sample) const {
     Tensors t;
     t.x = moved(x_, one.x);
     t.w = w_.data();
+    t.weights_version = weights_ == WeightsAre::constant ? 1 : 0;  // they never change here
     t.y = const_cast<void*>(y);
     if (layer_.bias) t.bias = bias_.data();
     if (layer_.epilogue.residual) t.residual = moved(residual_, one.y);

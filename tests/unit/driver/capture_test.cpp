@@ -1,5 +1,6 @@
 #include "driver/capture.h"
 
+#include "convt_jit/error.h"
 #include "driver/api.h"
 #include "driver/module.h"
 #include "unit/driver/fake.h"
@@ -50,6 +51,33 @@ TEST_P(CaptureTest, CapturingIsTold) {
     EXPECT_FALSE(capturing(reinterpret_cast<CUstream>(0x8888)));
     EXPECT_EQ(fake.end_capture(stream), CUDA_SUCCESS);
     EXPECT_FALSE(capturing(nullptr));
+}
+
+TEST_P(CaptureTest, StreamsAndCapturesAreToldApart) {
+    const Module module(context_for(0), test::empty_cubin(), "kernel", 0);
+    const StreamState before = module.state_of(stream);
+    EXPECT_EQ(before.name, stream);
+    EXPECT_EQ(before.capture, 0u);
+    fake.begin_capture(stream, GetParam());
+    const std::uint64_t first = module.state_of(stream).capture;
+    EXPECT_NE(first, 0u);
+    EXPECT_EQ(module.state_of(reinterpret_cast<CUstream>(0x8888)).capture, 0u);
+    EXPECT_EQ(fake.end_capture(stream), CUDA_SUCCESS);
+    EXPECT_EQ(module.state_of(stream).capture, 0u);
+    fake.begin_capture(stream, GetParam());
+    EXPECT_NE(module.state_of(stream).capture, first);
+    EXPECT_EQ(fake.end_capture(stream), CUDA_SUCCESS);
+
+    EXPECT_EQ(module.state_of(stream).id, before.id);
+    fake.reuse_stream(stream);
+    EXPECT_NE(module.state_of(stream).id, before.id);
+
+    const void* other = nullptr;
+    const void* mine = module.state_of(CU_STREAM_PER_THREAD).name;
+    std::thread([&] { other = module.state_of(CU_STREAM_PER_THREAD).name; }).join();
+    EXPECT_NE(mine, other) << "each thread has its own stream of that handle";
+    fake.reset_device(0);
+    EXPECT_THROW((void)module.state_of(stream), DriverError);
 }
 
 TEST_P(CaptureTest, ModeOfTheThreadIsRestored) {

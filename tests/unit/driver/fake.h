@@ -16,6 +16,7 @@ protected:
         for (int device = 0; device < kFakeDevices; ++device) fake.reset_device(device);
         fake.set_current(nullptr);
         (void)fake.take_launches();
+        fake.lack_functions("");
     }
     ~FakeDriver() override { fake.set_current(nullptr); }
     FakeCuda& fake = fake_cuda();

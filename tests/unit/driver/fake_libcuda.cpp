@@ -2,6 +2,8 @@
 // memory; a kernel launch is a record. Handles that dangle are answered as the driver answers them, never followed.
 #include "fake_libcuda.h"
 
+#include "../../../templates/device/args.cuh"
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -21,9 +23,15 @@ struct Allocation {
     std::unique_ptr<unsigned char[]> bytes;
 };
 
+struct Function {
+    CUmodule module;
+    std::string name;
+};
+
 struct Capture {
     std::thread::id thread;
     CUstreamCaptureMode mode;
+    cuuint64_t id;
     bool broken = false;
 };
 
@@ -69,7 +77,7 @@ public:
     CUcontext current() override { return context_stack.empty() ? nullptr : context_stack.back(); }
     void begin_capture(CUstream stream, CUstreamCaptureMode mode) override {
         const std::scoped_lock lock(mutex_);
-        captures_[stream] = {std::this_thread::get_id(), mode};
+        captures_[stream] = {std::this_thread::get_id(), mode, ++next_id_};
     }
     CUresult end_capture(CUstream stream) override {
         const std::scoped_lock lock(mutex_);
@@ -77,6 +85,8 @@ public:
         captures_.erase(stream);
         return broken ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
     }
+    void reuse_stream(CUstream stream) override { stream_ids_[stream] = ++next_id_; }
+    void lack_functions(const std::string& ending) override { lacking_ = ending; }
     void fail_next(const std::string& call, CUresult result) override { failures_[call] = result; }
     std::vector<FakeLaunch> take_launches() override { return std::exchange(launches_, {}); }
     int loaded_modules() override { return static_cast<int>(modules_.size()); }
@@ -126,6 +136,9 @@ public:
     std::map<int, int> retained_;
     std::map<CUdeviceptr, Allocation> memory_;
     std::map<CUmodule, CUcontext> modules_;
+    std::map<CUfunction, Function> functions_;
+    std::map<CUstream, unsigned long long> stream_ids_;
+    std::string lacking_;
     std::map<CUstream, Capture> captures_;
     std::map<std::string, CUresult> failures_;
     std::vector<FakeLaunch> launches_;
@@ -243,7 +256,11 @@ FAKE cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name
     if (const CUresult failure = fake().enter_context("cuModuleGetFunction"); failure != CUDA_SUCCESS) return failure;
     // What this library compiles, and what the tests of the driver name so.
     if (std::strcmp(name, "kernel") != 0 && std::strncmp(name, "convt_", 6) != 0) return CUDA_ERROR_NOT_FOUND;
-    return *function = reinterpret_cast<CUfunction>(module), CUDA_SUCCESS;
+    const std::string text = name;
+    if (!fake().lacking_.empty() && text.ends_with(fake().lacking_)) return CUDA_ERROR_NOT_FOUND;
+    *function = handle<CUfunction>(++fake().next_handle_);
+    fake().functions_[*function] = {module, text};
+    return CUDA_SUCCESS;
 }
 FAKE cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction) {
     switch (attribute) {
@@ -273,10 +290,13 @@ FAKE cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, uns
                     unsigned shared_bytes, CUstream stream, void** parameters, void**) {
     const Lock lock(fake().mutex_);
     if (const CUresult failure = fake().enter_context("cuLaunchKernel"); failure != CUDA_SUCCESS) return failure;
-    const auto module = fake().modules_.find(reinterpret_cast<CUmodule>(function));
+    const Function& of = fake().functions_.at(function);
+    const auto module = fake().modules_.find(of.module);
     if (module == fake().modules_.end() || module->second != fake().current()) return CUDA_ERROR_INVALID_HANDLE;
-    FakeLaunch launch{fake().current(), {x, y, z}, threads, shared_bytes, stream, {}};
+    FakeLaunch launch{fake().current(), {x, y, z}, threads, shared_bytes, stream, of.name, {}, nullptr};
     std::memcpy(launch.argument, parameters[0], sizeof launch.argument);
+    if (of.name.starts_with("convt_") && !of.name.ends_with("_pack"))
+        launch.packed = static_cast<const ConvtArgs*>(parameters[0])->packed;
     fake().launches_.push_back(launch);
     return CUDA_SUCCESS;
 }
@@ -338,6 +358,18 @@ FAKE cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
               : found->second.broken          ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                                               : CU_STREAM_CAPTURE_STATUS_ACTIVE;
     return CUDA_SUCCESS;
+}
+#undef cuStreamGetCaptureInfo  // the first version, under its plain name
+FAKE cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id) {
+    const Lock lock(fake().mutex_);
+    const CUresult result = cuStreamIsCapturing(stream, status);
+    if (result == CUDA_SUCCESS && *status != CU_STREAM_CAPTURE_STATUS_NONE) *id = fake().captures_.at(stream).id;
+    return result;
+}
+FAKE cuStreamGetId(CUstream stream, unsigned long long* id) {
+    const Lock lock(fake().mutex_);
+    const auto found = fake().stream_ids_.find(stream);
+    return *id = found != fake().stream_ids_.end() ? found->second : 1, CUDA_SUCCESS;
 }
 FAKE cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
     return std::swap(*mode, capture_mode), CUDA_SUCCESS;

@@ -18,7 +18,9 @@ struct FakeLaunch {
     std::array<unsigned, 3> grid;
     unsigned threads, shared_bytes;
     CUstream stream;
+    std::string function;
     unsigned char argument[16];  // the first bytes of the kernel's parameter
+    const void* packed;          // of that of a main kernel of this library
 };
 
 // Two devices. Calls that CUDA calls unsafe during a capture break every capture that forbids them, as the driver does.
@@ -34,6 +36,11 @@ public:
     virtual CUcontext current() = 0;
     virtual void begin_capture(CUstream stream, CUstreamCaptureMode mode) = 0;
     virtual CUresult end_capture(CUstream stream) = 0;
+
+    // Another stream gets the handle of one that was destroyed.
+    virtual void reuse_stream(CUstream stream) = 0;
+    // Modules that are loaded from now on have no functions whose names end so; "": they have all.
+    virtual void lack_functions(const std::string& ending) = 0;
 
     virtual void fail_next(const std::string& call, CUresult result) = 0;
     virtual std::vector<FakeLaunch> take_launches() = 0;

@@ -1,5 +1,6 @@
 #include "driver/module.h"
 
+#include "../templates/device/args.cuh"
 #include "convt_jit/error.h"
 #include "unit/driver/fake.h"
 
@@ -69,6 +70,26 @@ TEST_F(ModuleTest, LoadsTheFunctionAtOnce) {
     const int before = fake.functions_loaded();
     const auto module = load();
     EXPECT_EQ(fake.functions_loaded(), before + 1);
+}
+
+TEST_F(ModuleTest, OtherKernelsOfTheCubin) {
+    const int before = fake.functions_loaded();
+    const Module module(context_for(0), test::empty_cubin(), "convt_a", 0, {"convt_a_pack", "kernel"});
+    EXPECT_EQ(fake.functions_loaded(), before + 3);
+    constexpr std::uint32_t grid[3] = {1, 1, 1};
+    constexpr ConvtArgs argument{};
+    for (const std::size_t which : {2u, 0u, 1u}) module.launch(grid, 32, 0, nullptr, &argument, which);
+    const auto launches = fake.take_launches();
+    ASSERT_EQ(launches.size(), 3u);
+    EXPECT_EQ(launches[0].function, "kernel");
+    EXPECT_EQ(launches[1].function, "convt_a");
+    EXPECT_EQ(launches[2].function, "convt_a_pack");
+
+    fake.lack_functions("_pack");
+    const DriverError error =
+        error_of([&] { const Module lacking(context_for(0), test::empty_cubin(), "convt_a", 0, {"convt_a_pack"}); });
+    EXPECT_EQ(error.name(), "CUDA_ERROR_NOT_FOUND");
+    EXPECT_NE(std::string(error.what()).find("loading convt_a_pack on device 0"), std::string::npos) << error.what();
 }
 
 TEST_F(ModuleTest, UnloadsOnceAndOnlyWhileTheContextIsThere) {

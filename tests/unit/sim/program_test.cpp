@@ -89,6 +89,25 @@ TEST(Program, RunsEveryThreadOfEveryBlock) {
     }
 }
 
+TEST(Program, RunsTheOtherKernelsOfASource) {
+    Source source = kernel_source(
+        "extern \"C\" __global__ void kernel(const ConvtArgs args) { store_global(static_cast<float*>(args.y), 1.0f); "
+        "}\n"
+        "extern \"C\" __global__ void second(const PackArgs args) {\n"
+        "store_global(static_cast<float*>(args.packed), load_global(static_cast<const float*>(args.w)) + 1.0f); }\n");
+    source.others = {"second"};
+    const Program both(source);
+    Launch run(1, 1, 1, 1);
+    run.launch(both);
+    EXPECT_EQ(run.y[0], 1.0F);
+    run.options.which = 1;
+    const PackArgs args{run.x.data(), run.y.data()};
+    both.launch(run.options, &args);
+    EXPECT_EQ(run.y[0], 2.0F);
+    run.options.threads = 2000;
+    EXPECT_CONTAINS(run.complaint(both), "kernel second");
+}
+
 TEST(Program, KnowsThreeDimensionalGrids) {
     const Program indices = program(
         "const unsigned b = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;\n"
