@@ -193,10 +193,20 @@ constexpr int WEIGHTS_BARRIER_AT = BARRIERS_AT + 16 * plan::STAGES;
 // when the team before has all of its own. Each team has a barrier where that one tells it.
 constexpr int TEAM_BARRIERS_AT = WEIGHTS_BARRIER_AT + 8;
 
-// A part of a chunk on its way through registers, the same number of cells for each thread. Two are under way at a time.
+// Warps that load form squads, each of which has every SQUADS-th chunk: a thread that waits for one load waits for all
+// that it has under way, so what is to be under way at a time is spread over threads. A squad takes a chunk in batches,
+// the same number of cells for each thread.
 constexpr int CELLS = 2 * STEPS * PLANE;
-constexpr int MOST_HELD = PRODUCER_REGISTERS < 56 + 2 * CELL ? 1 : (PRODUCER_REGISTERS - 40) / (2 * CELL);
-constexpr int BATCHES = ceil_div(CELLS, PRODUCER_THREADS * MOST_HELD), HELD = ceil_div(CELLS, PRODUCER_THREADS * BATCHES);
+constexpr int MOST_HELD = PRODUCER_REGISTERS < 44 + CELL ? 1 : (PRODUCER_REGISTERS - 44) / CELL;
+constexpr int squads() {
+    int n = 1;
+    while (2 * n <= plan::STAGES && 2 * n <= 4 * plan::LOADERS &&
+           ceil_div(CELLS, PRODUCER_THREADS / (2 * n)) <= MOST_HELD)
+        n *= 2;
+    return n;
+}
+constexpr int SQUADS = squads(), SQUAD_THREADS = PRODUCER_THREADS / SQUADS;
+constexpr int BATCHES = ceil_div(CELLS, SQUAD_THREADS * MOST_HELD), HELD = ceil_div(CELLS, SQUAD_THREADS * BATCHES);
 struct Batch {
     Element values[HELD][CELL];
 };
@@ -205,10 +215,10 @@ struct Batch {
 struct Cell {
     int index, pixel, first;
     __device__ __forceinline__ Cell(int batch, int number, int thread)
-        : index((batch * HELD + number) * PRODUCER_THREADS + thread),
+        : index((batch * HELD + number) * SQUAD_THREADS + thread),
           pixel(index % PLANE),
           first(index / PLANE * CELL) {}
-    __device__ __forceinline__ bool exists() const { return CELLS % (PRODUCER_THREADS * HELD) == 0 || index < CELLS; }
+    __device__ __forceinline__ bool exists() const { return CELLS % (SQUAD_THREADS * HELD) == 0 || index < CELLS; }
 };
 
 // Starts the loads of a batch of `from`, the first of `channels` channels at their depth.
@@ -246,65 +256,49 @@ __device__ __forceinline__ void store_batch(char* stage, int number, int thread,
     }
 }
 
-// Loads all chunks of all tiles of the block.
+// Loads the chunks of all tiles of the block that are the squad's.
 __device__ __forceinline__ void produce(const ConvtArgs& args, const Tiles& tiles) {
-    const int thread = threadIdx.x - CONSUMER_THREADS;
+    const int squad = (threadIdx.x - CONSUMER_THREADS) / SQUAD_THREADS, thread = threadIdx.x % SQUAD_THREADS;
     const unsigned shared = shared_address(shared_memory());
     const char* const packed = static_cast<const char*>(args.packed);
-    if (plan::RESIDENT && thread == 0) {
+    if (plan::RESIDENT && squad == 0 && thread == 0) {
         const unsigned barrier = shared + WEIGHTS_BARRIER_AT;
         const long long set = (long long)(blockIdx.x % WEIGHT_SETS) * (WEIGHT_SET * 16);
         barrier_arrive_expecting(barrier, WEIGHT_SET * 16);
         copy_bulk(shared + WEIGHTS_AT, packed + set, WEIGHT_SET * 16, barrier);
     }
-    Batch held[2];
-    Position loading, storing;
-    int chunk = 0, loading_batch = 0, storing_batch = 0;
-    long long tile = blockIdx.x;
-    if (tile >= tiles.count) return;
-    Work work = work_of(args, tiles, tile);
-    const auto load = [&](Batch& batch) {  // false where there is no more
-        while (chunk == work.chunks) {
-            tile += gridDim.x, chunk = 0;
-            if (tile >= tiles.count) {
-                work.chunks = 0;
-                return false;
-            }
-            work = work_of(args, tiles, tile);
-        }
-        const int tap = chunk / DEPTH_CHUNKS, part = chunk % DEPTH_CHUNKS;
-        if (!plan::RESIDENT && loading_batch == 0 && thread == 0) {
-            const unsigned bytes = work.rows.taps * (KW * TAP_CELLS * 16);
-            const int kd = work.first_tap_d + tap * layer::TAP_STEP_D;
-            barrier_wait(loading.empty(shared), loading.turn() ^ 1);
-            barrier_arrive_expecting(loading.full(shared), bytes);
-            copy_bulk(shared + (loading.slot() * STAGE + INPUT_STAGE) * 16,
-                      packed + ((long long)work.weights * WEIGHT_SET + (kd * DEPTH_CHUNKS + part) * WEIGHT_STAGE) * 16,
-                      bytes, loading.full(shared));
-        }
-        const index_t d = work.first_d - tap * layer::OFFSET_STEP_D;
-        load_batch(work, work.x + (index_t(part * plan::CHUNK) * work.depth + d) * work.plane,
-                   layer::IN_PER_GROUP - part * plan::CHUNK, loading_batch, thread, batch);
-        if (++loading_batch == BATCHES) loading_batch = 0, ++chunk, ++loading.count;
-        return true;
-    };
-    const auto store = [&](const Batch& batch) {
-        if (storing_batch == 0) barrier_wait(storing.empty(shared), storing.turn() ^ 1);
-        store_batch(shared_memory() + storing.slot() * (STAGE * 16), storing_batch, thread, batch);
-        if (++storing_batch < BATCHES) return;
-        publish_to_tensor_cores();
-        __syncwarp();
-        if (thread % 32 == 0) barrier_arrive(storing.full(shared));
-        storing_batch = 0, ++storing.count;
-    };
-    bool pending = false, more = true;
+    Position first;  // of the tile
 #pragma unroll 1
-    while (more)
-        static_for<0, 2>([&](auto i) {
-            more = more && load(held[i]);
-            if (pending) store(held[1 - i]);
-            pending = more;
-        });
+    for (long long tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
+        const Work work = work_of(args, tiles, tile);
+#pragma unroll 1
+        for (int chunk = int((squad - first.count) % SQUADS); chunk < work.chunks; chunk += SQUADS) {
+            const Position position{first.count + chunk};
+            const int tap = chunk / DEPTH_CHUNKS, part = chunk % DEPTH_CHUNKS;
+            if (!plan::RESIDENT && thread == 0) {
+                const unsigned bytes = work.rows.taps * (KW * TAP_CELLS * 16);
+                const int kd = work.first_tap_d + tap * layer::TAP_STEP_D;
+                barrier_wait(position.empty(shared), position.turn() ^ 1);
+                barrier_arrive_expecting(position.full(shared), bytes);
+                copy_bulk(shared + (position.slot() * STAGE + INPUT_STAGE) * 16,
+                          packed + ((long long)work.weights * WEIGHT_SET + (kd * DEPTH_CHUNKS + part) * WEIGHT_STAGE) * 16,
+                          bytes, position.full(shared));
+            }
+            const index_t d = work.first_d - tap * layer::OFFSET_STEP_D;
+            const Element* from = work.x + (index_t(part * plan::CHUNK) * work.depth + d) * work.plane;
+#pragma unroll 1
+            for (int number = 0; number < BATCHES; ++number) {
+                Batch batch;
+                load_batch(work, from, layer::IN_PER_GROUP - part * plan::CHUNK, number, thread, batch);
+                if (number == 0) barrier_wait(position.empty(shared), position.turn() ^ 1);
+                store_batch(shared_memory() + position.slot() * (STAGE * 16), number, thread, batch);
+            }
+            publish_to_tensor_cores();
+            __syncwarp();
+            if (thread % 32 == 0) barrier_arrive(position.full(shared));
+        }
+        first.count += work.chunks;
+    }
 }
 
 // ---------------------------------------------------------------- products
@@ -580,7 +574,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
     if (threadIdx.x == 0) {
         const unsigned shared = shared_address(shared_memory());
         for (unsigned slot = 0; slot < plan::STAGES; ++slot) {
-            barrier_init(Position{slot}.full(shared), 4 * plan::LOADERS + (plan::RESIDENT ? 0 : 1));
+            barrier_init(Position{slot}.full(shared), SQUAD_THREADS / 32 + (plan::RESIDENT ? 0 : 1));
             barrier_init(Position{slot}.empty(shared), 4 * TEAM);
         }
         if (plan::RESIDENT) barrier_init(shared + WEIGHTS_BARRIER_AT, 1);
