@@ -57,9 +57,10 @@ public:
     [[nodiscard]] explicit operator bool() const noexcept { return impl_ != nullptr; }
 
     /// Enqueues y = epilogue(conv_transpose(x, w)) on `stream`. No synchronisation; may be captured in a CUDA graph.
-    /// A kernel that packs its weights enqueues that before, where it is needed, and allocates info().packed_bytes at
-    /// its first launch on a stream, and in a capture that packs; they are freed with the last copy of the handle. No
-    /// other allocation. Throws LayerError for a wrong shape or a missing, unwanted or misaligned pointer, DriverError
+    /// A kernel that packs its weights enqueues that before, where it is needed. It owns info().packed_bytes of device
+    /// memory for each stream, and workspace_bytes() of the largest launch, allocated when a launch on a stream first
+    /// needs them (captures have their own) and freed with the last copy of the handle. No other allocation.
+    /// Throws LayerError for a wrong shape or a missing, unwanted or misaligned pointer, DriverError
     /// where the launch fails or the context that the kernel was loaded into is gone.
     void launch(const Tensors& tensors, const Shape& shape, StreamHandle stream = nullptr) const;
 
@@ -67,6 +68,9 @@ public:
     /// graphs that are captured on the stream from now on, find it done. Nothing to do for version 0, and for kernels
     /// that read weights as they are. Throws as launch does.
     void pack_weights(const void* w, std::uint64_t version, StreamHandle stream = nullptr) const;
+
+    /// Device memory that a launch on sizes like these takes for partial sums, of which each stream has one; 0: none.
+    [[nodiscard]] std::size_t workspace_bytes(const Shape& shape) const;
 
     /// Of the kernel that a launch would run now. References stay valid as long as the handle.
     [[nodiscard]] const KernelInfo& info() const;

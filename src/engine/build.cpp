@@ -27,21 +27,22 @@ KernelInfo describe(const Request& request) {
     return info;
 }
 
-std::unique_ptr<const driver::Module> load(const Entry& entry, const driver::Context& context, KernelInfo& info) {
+std::unique_ptr<const driver::Module> load(const Entry& entry, const Request& request, const driver::Context& context,
+                                           KernelInfo& info) {
     const Stopwatch watch;
     const std::string& main = entry.provenance.entry_point;
-    std::vector<std::string> others;
-    if (info.packed_bytes > 0) others.push_back(pack_entry_name(main));
-    auto module = std::make_unique<const driver::Module>(context, entry.cubin, main, info.shared_bytes, others);
+    auto module = std::make_unique<const driver::Module>(context, entry.cubin, main, info.shared_bytes,
+                                                         other_entry_names(request.layer, request.plan, main));
     info.load_ms = watch.milliseconds();
     info.registers = module->facts().registers;
     info.spill_bytes = module->facts().local_bytes;
     return module;
 }
 
-std::shared_ptr<PackedWeights> packed_weights(const KernelInfo& info, const std::optional<driver::Context>& context) {
-    if (info.packed_bytes == 0) return nullptr;
-    return std::make_shared<PackedWeights>([context, bytes = info.packed_bytes] { return allocate(context, bytes); });
+std::shared_ptr<KernelMemory> memory_for(const Request& request, const std::optional<driver::Context>& context) {
+    const auto packed = static_cast<std::size_t>(packed_bytes(request.layer, request.plan));
+    if (packed == 0 && !reduces(request.plan)) return nullptr;
+    return std::make_shared<KernelMemory>([context](std::size_t bytes) { return allocate(context, bytes); }, packed);
 }
 
 // Without a compiler nothing can be done about a kernel that does not load.
@@ -60,7 +61,7 @@ std::shared_ptr<const Kernel::Impl> build_for_cuda(const Request& request, const
     KernelInfo info = describe(request);
     MachineCode code(request, stores, info);
     std::unique_ptr<const driver::Module> module;
-    const auto load_it = [&](const Entry& entry) { module = load(entry, context, info); };
+    const auto load_it = [&](const Entry& entry) { module = load(entry, request, context, info); };
     auto entry = code.find();
     if (entry == nullptr) entry = code.make(load_it);
     if (module == nullptr) try {
@@ -71,10 +72,10 @@ std::shared_ptr<const Kernel::Impl> build_for_cuda(const Request& request, const
             log::warning("a cached kernel for \"{}\" does not load ({}); compiling it again", info.layer, error.what());
             code.replace(load_it);
         }
-    auto packed = packed_weights(info, context);
+    auto memory = memory_for(request, context);
     return std::make_shared<const Kernel::Impl>(Kernel::Impl{request.layer, request.plan, request.arch, device,
                                                              std::move(info), std::move(module), nullptr,
-                                                             std::move(packed), nullptr});
+                                                             std::move(memory), nullptr});
 }
 
 std::shared_ptr<const Kernel::Impl> build_for_simulator(const Request& request) {
@@ -86,10 +87,10 @@ std::shared_ptr<const Kernel::Impl> build_for_simulator(const Request& request) 
     auto program = std::make_unique<const sim::Program>(source);
     info.compile_ms = compiling.milliseconds();
     info.arch = "sim";
-    auto packed = packed_weights(info, std::nullopt);
+    auto memory = memory_for(request, std::nullopt);
     return std::make_shared<const Kernel::Impl>(Kernel::Impl{request.layer, request.plan, request.arch,
                                                              Device::simulator(), std::move(info), nullptr,
-                                                             std::move(program), std::move(packed), nullptr});
+                                                             std::move(program), std::move(memory), nullptr});
 }
 
 bool is_cached(const Request& request, const Stores& stores) {

@@ -63,22 +63,29 @@ void Kernel::launch(const Tensors& tensors, const Shape& shape, StreamHandle str
     if (shape.batch == 0) return;
     check_tensors(kernel, tensors);
     check_index_width(kernel.layer, kernel.plan, shape);
-    const auto launch = [&](const void* packed) { launch_main(kernel, tensors, shape, packed, stream); };
-    if (kernel.packed == nullptr)
-        launch(nullptr);
+    const auto launch = [&](const KernelMemory::Parts& memory) { launch_main(kernel, tensors, shape, memory, stream); };
+    if (kernel.memory == nullptr)
+        launch({});
     else
-        kernel.packed->use(
+        kernel.memory->use(
             stream_state(kernel, stream), {tensors.w, tensors.weights_version},
+            static_cast<std::size_t>(convt_jit::workspace_bytes(kernel.layer, kernel.plan, shape)),
             [&](void* packed) { launch_pack(kernel, tensors.w, packed, stream); }, launch);
 }
 
 void Kernel::pack_weights(const void* w, std::uint64_t version, StreamHandle stream) const {
     const Impl& kernel = current(impl_.get());
     check_pointer("w", w, true, size_of(kernel.layer.dtype));
-    if (kernel.packed == nullptr || version == 0) return;
-    kernel.packed->use(
-        stream_state(kernel, stream), {w, version}, [&](void* packed) { launch_pack(kernel, w, packed, stream); },
-        [](const void*) {});
+    if (kernel.info.packed_bytes == 0 || version == 0) return;
+    kernel.memory->use(
+        stream_state(kernel, stream), {w, version}, 0, [&](void* packed) { launch_pack(kernel, w, packed, stream); },
+        [](const KernelMemory::Parts&) {});
+}
+
+std::size_t Kernel::workspace_bytes(const Shape& shape) const {
+    const Impl& kernel = current(impl_.get());
+    validate(kernel.layer, shape);
+    return static_cast<std::size_t>(convt_jit::workspace_bytes(kernel.layer, kernel.plan, shape));
 }
 
 const KernelInfo& Kernel::info() const { return current(impl_.get()).info; }

@@ -8,9 +8,9 @@ namespace {
 
 using Built = Kernels::Built;
 
-// The same loaded kernel with packed weights of its own.
+// The same loaded kernel with memory of its own.
 Built own(Kernel::Impl kernel) {
-    if (kernel.packed != nullptr) kernel.packed = kernel.packed->another();
+    if (kernel.memory != nullptr) kernel.memory = kernel.memory->another();
     return std::make_shared<const Kernel::Impl>(std::move(kernel));
 }
 

@@ -12,9 +12,9 @@ namespace convt_jit {
 // Bytes of an element of y.
 [[nodiscard]] std::size_t y_element_bytes(const Kernel::Impl& kernel);
 
-// Enqueues the main kernel. `packed`: its weights, where it has them packed.
-void launch_main(const Kernel::Impl& kernel, const Tensors& tensors, const Shape& shape, const void* packed,
-                 StreamHandle stream);
+// Enqueues the main kernel, and what its plan has after it.
+void launch_main(const Kernel::Impl& kernel, const Tensors& tensors, const Shape& shape,
+                 const KernelMemory::Parts& memory, StreamHandle stream);
 // Enqueues the packing of the weights.
 void launch_pack(const Kernel::Impl& kernel, const void* w, void* packed, StreamHandle stream);
 

@@ -2,16 +2,14 @@
 
 namespace convt_jit {
 
-void PackedWeights::use(const driver::StreamState& stream, const Weights& weights, const Pack& pack,
-                        const Launch& launch) {
-    const std::scoped_lock lock(mutex_);
+const void* PackedWeights::get(const driver::StreamState& stream, const Weights& weights, const Pack& pack) {
     Place& place = place_for(stream, weights);
     if (weights.version == 0 || place.held != weights) {
         place.held = {};  // where packing fails, nobody knows what is there
         pack(place.memory.get());
         if (weights.version != 0) place.held = weights;
     }
-    launch(place.memory.get());
+    return place.memory.get();
 }
 
 PackedWeights::Place& PackedWeights::place_for(const driver::StreamState& stream, const Weights& weights) {

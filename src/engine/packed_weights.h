@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -27,19 +26,16 @@ struct Weights {
 // - what a capture records is never taken for done by anything outside of that capture;
 // - packings that a capture records write to a place of that capture alone;
 // - a place that a captured launch reads, since the weights were there already, is not written again.
+// Not thread-safe.
 class PackedWeights {
 public:
     using Allocate = std::function<std::shared_ptr<void>()>;  // memory for the weights of one place
     using Pack = std::function<void(void* to)>;               // enqueues the packing
-    using Launch = std::function<void(const void* packed)>;   // enqueues what reads it
 
     explicit PackedWeights(Allocate allocate) : allocate_(std::move(allocate)) {}
 
-    // For another handle of the same kernel, with nothing packed.
-    [[nodiscard]] std::shared_ptr<PackedWeights> another() const { return std::make_shared<PackedWeights>(allocate_); }
-
-    // Packs on the stream what is not known to be there, then launches. Nothing of another thread comes between.
-    void use(const driver::StreamState& stream, const Weights& weights, const Pack& pack, const Launch& launch);
+    // Packs on the stream what is not known to be there. Where it is then, for launches that follow on the stream.
+    [[nodiscard]] const void* get(const driver::StreamState& stream, const Weights& weights, const Pack& pack);
 
 private:
     struct Place {
@@ -52,7 +48,6 @@ private:
     [[nodiscard]] Place& place_outside_captures(const driver::StreamState& stream, const Weights& weights);
 
     Allocate allocate_;
-    std::mutex mutex_;
     std::map<std::pair<const void*, std::uint64_t>, Place> places_;  // by name of the stream, and capture
     std::vector<std::shared_ptr<void>> in_graphs_;                   // given up by their places
 };

@@ -11,6 +11,7 @@
 namespace convt_jit {
 namespace {
 
+constexpr std::uint32_t kSideThreads = 256;  // of the kernels beside the main one
 constexpr std::int64_t kMax32 = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace
@@ -44,8 +45,40 @@ std::int64_t packed_bytes(const Layer& layer, const Plan& plan) {
 }
 
 Geometry pack_geometry(const Layer& layer, const Plan& plan) {
-    constexpr std::uint32_t kThreads = 256;
-    return {{ceil_div(packed_bytes(layer, plan), 16 * kThreads), 1, 1}, kThreads, 0};
+    return {{ceil_div(packed_bytes(layer, plan), 16 * kSideThreads), 1, 1}, kSideThreads, 0};
+}
+
+bool reduces(const Plan& plan) {
+    return std::visit(
+        [](const auto& tile) {
+            if constexpr (requires { tile.reduces(); })
+                return tile.reduces();
+            else
+                return false;
+        },
+        plan.tile);
+}
+
+std::int64_t workspace_bytes(const Layer& layer, const Plan& plan, const Shape& shape) {
+    return std::visit(
+        [&](const auto& tile) -> std::int64_t {
+            if constexpr (requires { tile.reduces(); })
+                return tile.workspace_bytes(layer, shape);
+            else
+                return 0;
+        },
+        plan.tile);
+}
+
+Geometry reduce_geometry(const Layer& layer, const Plan& plan, const Shape& shape) {
+    return std::visit(
+        [&](const auto& tile) -> Geometry {
+            if constexpr (requires { tile.reduces(); })
+                return {tile.reduce_grid(layer, shape), kSideThreads, 0};
+            else
+                return {};
+        },
+        plan.tile);
 }
 
 bool needs_index64(const Layer& layer, const Shape& shape) {

@@ -26,6 +26,13 @@ struct Geometry {
 // Of the kernel that packs them: a thread for every 16 bytes.
 [[nodiscard]] Geometry pack_geometry(const Layer& layer, const Plan& plan);
 
+// Whether a second kernel adds up partial sums that the main one leaves in a workspace, and finishes them.
+[[nodiscard]] bool reduces(const Plan& plan);
+// 0 where none does.
+[[nodiscard]] std::int64_t workspace_bytes(const Layer& layer, const Plan& plan, const Shape& shape);
+// Of that kernel.
+[[nodiscard]] Geometry reduce_geometry(const Layer& layer, const Plan& plan, const Shape& shape);
+
 // Whether offsets within one sample of that shape do not provably fit 32 bits.
 [[nodiscard]] bool needs_index64(const Layer& layer, const Shape& shape);
 // Throws LayerError where a sample of that shape needs 64-bit offsets and the plan has 32-bit ones.

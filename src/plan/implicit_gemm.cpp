@@ -5,6 +5,7 @@
 #include "plan/volume.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace convt_jit {
@@ -14,6 +15,7 @@ using Found = std::pair<double, ImplicitGemmTile>;
 
 // Tensor cores cut their sums off, which shortens a long one by some 4e-8 a step: f32 sums join their total often.
 constexpr int kSplitJoin = 2;
+constexpr int kMostSplit = 16;
 
 std::vector<int> widths(const UnrolledWork& work) {
     std::vector<int> result = {16, 32, 64, 128, 256};
@@ -34,15 +36,21 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
     const int unit = 8 * layer.word_channels();
     ImplicitGemmTile tile;
     tile.join = layer.split ? kSplitJoin : 0;
-    const auto consider = [&] {
+    // Whether the tile fits and leaves a GPU idle, so that its sums may be worth sharing.
+    const auto consider = [&](int split) {
         ImplicitGemmResources resources;
         ImplicitGemmTile bounded = tile;
+        bounded.split = split;
         if (!implicit_gemm_resources(layer, bounded, resources).empty() ||
             !implicit_gemm_shortage(resources, arch).empty())
-            return;
+            return false;
         // The compiler is told what will fit, or it would take registers that cost blocks.
         bounded.min_blocks = resident_blocks(resources, arch);
         found.emplace_back(implicit_gemm_cycles(layer, work, bounded, resources, arch), bounded);
+        return implicit_gemm_blocks(layer, work, bounded) < 2 * kMultiprocessors * bounded.min_blocks;
+    };
+    const auto consider_all = [&] {
+        for (int split = 1; split <= kMostSplit && consider(split);) split *= 2;
     };
     for (const int width : widths(work))
         for (const int height : {1, 2, 4, 8, 16}) {
@@ -59,7 +67,7 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
                             for (const int stages : {2, 3, 4}) {
                                 tile.chunk = chunk;
                                 tile.stages = stages;
-                                consider();
+                                consider_all();
                             }
                     }
             }
@@ -112,8 +120,20 @@ Grid ImplicitGemmTile::grid(const Layer& layer, const Shape& shape) const {
     const std::int64_t tiles_w = ceil_div(ceil_div(out[2], axes[2].stride), positions[1]);
     const std::int64_t channel_blocks = layer.groups * ceil_div(layer.out_channels_per_group(), block_channels);
     const std::int64_t rows = tiles_h * axes[1].stride * out[0];
-    if (order == kPlanes) return {tiles_w, rows, shape.batch * channel_blocks};
-    return {tiles_w * channel_blocks, rows, shape.batch};
+    if (order == kPlanes) return {tiles_w, rows, shape.batch * channel_blocks * split};
+    return {tiles_w * channel_blocks, rows, shape.batch * split};
+}
+
+std::int64_t ImplicitGemmTile::workspace_bytes(const Layer& layer, const Shape& shape) const {
+    const std::int64_t each = split * static_cast<std::int64_t>(sizeof(float)), outputs = sizes(layer, shape).y;
+    if (!reduces()) return 0;
+    return outputs <= std::numeric_limits<std::int64_t>::max() / each ? each * outputs
+                                                                      : std::numeric_limits<std::int64_t>::max();
+}
+
+Grid ImplicitGemmTile::reduce_grid(const Layer& layer, const Shape& shape) const {
+    constexpr std::int64_t kThreads = 256, kVectorBytes = 16;
+    return {ceil_div(sizes(layer, shape).y * static_cast<std::int64_t>(size_of(layer.dtype)), kThreads * kVectorBytes)};
 }
 
 }  // namespace convt_jit

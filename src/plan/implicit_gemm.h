@@ -32,6 +32,7 @@ struct ImplicitGemmTile {
     int join = 0;        // column taps of 8 words that tensor cores add up before they join the total; 0: all
     int min_blocks = 1;  // that the compiler is to leave registers for on a multiprocessor
     int order = kPlanes;
+    int split = 1;  // blocks that share the sums of a tile, each some of its chunks; a second kernel adds them
 
     template <class Tile, class Visit>
     static void fields(Tile& t, const Visit& visit) {
@@ -44,6 +45,7 @@ struct ImplicitGemmTile {
         visit("join", "JOIN", t.join);
         visit("min_blocks", "MIN_BLOCKS", t.min_blocks);
         visit("order", "ORDER", t.order);
+        visit("split", "SPLIT", t.split);
     }
 
     // What every family answers (src/plan/plan.h). `standard` is the tile of the least modelled time; where no tile
@@ -54,6 +56,9 @@ struct ImplicitGemmTile {
     [[nodiscard]] std::size_t shared_bytes(const Layer& layer) const;
     [[nodiscard]] Grid grid(const Layer& layer, const Shape& shape) const;
     [[nodiscard]] std::int64_t packed_bytes(const Layer& layer) const;
+    [[nodiscard]] bool reduces() const { return split > 1; }
+    [[nodiscard]] std::int64_t workspace_bytes(const Layer& layer, const Shape& shape) const;
+    [[nodiscard]] Grid reduce_grid(const Layer& layer, const Shape& shape) const;
     friend bool operator==(const ImplicitGemmTile&, const ImplicitGemmTile&) = default;
 };
 

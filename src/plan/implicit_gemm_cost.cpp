@@ -8,11 +8,20 @@
 namespace convt_jit {
 namespace {
 
-constexpr double kMma = 0.6;      // m16n8k8 of tf32, m16n8k16 of 16-bit types
-constexpr double kIdleWarps = 2;  // that wait while the others work
-constexpr double kOverlap = 0.2;  // of what is not the bottleneck and still takes time
+constexpr double kMma = 0.6;             // m16n8k8 of tf32, m16n8k16 of 16-bit types
+constexpr double kIdleWarps = 2;         // that wait while the others work
+constexpr double kAnotherLaunch = 5000;  // cycles between two kernels
+constexpr double kOverlap = 0.2;         // of what is not the bottleneck and still takes time
 
 }  // namespace
+
+double implicit_gemm_blocks(const ImplicitGemmLayer& layer, const UnrolledWork& work, const ImplicitGemmTile& t) {
+    const double channel_blocks = std::ceil(static_cast<double>(layer.out_per_group) / t.block_channels);
+    const double tiles_h = std::ceil(static_cast<double>(work.positions[0]) / t.positions[0]);
+    const double tiles_w = std::ceil(static_cast<double>(work.positions[1]) / t.positions[1]);
+    return static_cast<double>(work.samples) * tiles_h * tiles_w * channel_blocks * work.groups * layer.row_phases *
+           t.split;
+}
 
 double implicit_gemm_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& work, const ImplicitGemmTile& t,
                             const ImplicitGemmResources& r, const Arch& arch) {
@@ -21,15 +30,15 @@ double implicit_gemm_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& 
     const double channel_blocks = std::ceil(static_cast<double>(layer.out_per_group) / t.block_channels);
     const double tiles_h = std::ceil(static_cast<double>(work.positions[0]) / t.positions[0]);
     const double tiles_w = std::ceil(static_cast<double>(work.positions[1]) / t.positions[1]);
-    const double blocks =
-        static_cast<double>(work.samples) * tiles_h * tiles_w * channel_blocks * work.groups * layer.row_phases;
+    const double blocks = implicit_gemm_blocks(layer, work, t);
     const double full = static_cast<double>(work.positions[0]) / (tiles_h * t.positions[0]) *
                         static_cast<double>(work.positions[1]) / (tiles_w * t.positions[1]);
     const double channels_full = static_cast<double>(layer.out_per_group) / (channel_blocks * t.block_channels);
 
     // Of one block, on average over depths and row phases, some of which have no taps.
     const double warps = r.threads / 32.0;
-    const double chunks = layer.mean_depth_taps * std::ceil(static_cast<double>(layer.in_per_group) / t.chunk);
+    const double chunks =
+        layer.mean_depth_taps * std::ceil(static_cast<double>(layer.in_per_group) / t.chunk) / t.split;
     const double with_taps = static_cast<double>(layer.used_rows) / layer.row_phases;
     const double steps = chunks * layer.mean_taps_h * h.taps * r.steps;
     const double products = warps * steps * r.warp_m * r.warp_n * (layer.split ? 3 : 1);
@@ -52,8 +61,8 @@ double implicit_gemm_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& 
         (input_words * 4 * element / 4 * layer.word_channels() + weight_words * element * layer.word_channels()) /
         kCacheBytes;
     const double fresh = static_cast<double>(t.positions[0]) * t.positions[1] * layer.in_per_group * element * full /
-                         (channel_blocks * layer.row_phases);
-    const double store_bytes = outputs * full * channels_full * element * 1.05;
+                         (channel_blocks * layer.row_phases * t.split);
+    const double store_bytes = outputs * full * channels_full * (t.split > 1 ? 4 : element) * 1.05;
     const double global = (fresh + store_bytes) / kGlobalBytes;
 
     const double busiest = std::max({tensor, issue, shared, cache, global});
@@ -64,7 +73,12 @@ double implicit_gemm_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& 
     // One block after the other: latencies that nothing of its own hides.
     const double alone = kLoadLatency * (1 + (layer.element_bytes == 2 ? chunks * 0.5 : 0)) + chunks * kBarrier +
                          std::max(tensor, issue) + store_bytes / kGlobalBytes * 0.3 + outputs * 12 / kSharedBytes;
-    return grid_cycles(blocks, resident, busiest + kOverlap * others, efficiency, alone);
+    // The partial sums of all tiles are read, from the L2 if all goes well, and the outputs written.
+    const double reduction = t.split == 1
+                                 ? 0
+                                 : kAnotherLaunch + blocks / t.split * outputs * full * channels_full *
+                                                        (4 * t.split + element) / (kCacheBytes * kMultiprocessors);
+    return grid_cycles(blocks, resident, busiest + kOverlap * others, efficiency, alone) + reduction;
 }
 
 }  // namespace convt_jit

@@ -8,6 +8,10 @@
 
 namespace convt_jit {
 
+// Blocks of a launch, as far as the sizes are known.
+[[nodiscard]] double implicit_gemm_blocks(const ImplicitGemmLayer& layer, const UnrolledWork& work,
+                                          const ImplicitGemmTile& tile);
+
 // Clock cycles of a whole GPU, in the same unit as unrolled_cycles().
 [[nodiscard]] double implicit_gemm_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& work,
                                           const ImplicitGemmTile& tile, const ImplicitGemmResources& resources,

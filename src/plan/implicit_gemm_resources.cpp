@@ -65,8 +65,8 @@ ImplicitGemmLayer ImplicitGemmLayer::make(const Layer& layer) {
 std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const ImplicitGemmTile& t,
                                     ImplicitGemmResources& r) {
     const UnrolledAxis& h = layer.horizontal;
-    for (const int n :
-         {t.positions[0], t.positions[1], t.block_channels, t.warps_m, t.warps_n, t.chunk, t.stages, t.min_blocks})
+    for (const int n : {t.positions[0], t.positions[1], t.block_channels, t.warps_m, t.warps_n, t.chunk, t.stages,
+                        t.min_blocks, t.split})
         if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);
     if (t.join > 4096) return fmt::format("join is {}, allowed: 0 to 4096", t.join);
     if (t.order > ImplicitGemmTile::kPlanes) return fmt::format("order is {}, allowed: 0 and 1", t.order);
@@ -87,6 +87,10 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
         return fmt::format("a warp has {} times 8 positions of rows of {}: neither a part of a row nor whole rows",
                            r.warp_n, row_tiles);
     r.chunks = layer.depth_taps * ((layer.in_per_group + t.chunk - 1) / t.chunk);
+    if (t.split > 32) return fmt::format("split is {}, allowed: 1 to 32", t.split);
+    if (t.split > r.chunks)
+        return fmt::format("split is {}, and there are no more than {} chunks to share", t.split, r.chunks);
+    r.chunks = (r.chunks + t.split - 1) / t.split;
     const int stages = std::min(t.stages, r.chunks);
     if (stages < 2 && r.chunks > 1) return "a ring needs two stages";
     if (layer.element_bytes == 2 && stages > 2) return "input of 16-bit elements has two stages";

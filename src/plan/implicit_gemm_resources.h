@@ -37,7 +37,7 @@ struct ImplicitGemmLayer {
 struct ImplicitGemmResources : BlockNeeds {
     int warp_m = 1, warp_n = 1;  // fragments of one warp
     int steps = 1;               // of a chunk
-    int chunks = 1;              // at most
+    int chunks = 1;              // of a block, at most
     int tile_height = 0, tile_width = 0;
     std::int64_t products = 0;  // mma that are unrolled
     std::int64_t packed_bytes = 0;

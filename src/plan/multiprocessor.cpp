@@ -29,8 +29,7 @@ std::string shortage(const BlockNeeds& needs, std::int64_t most_registers, const
 }
 
 double grid_cycles(double blocks, double resident, double busy, double efficiency, double alone) {
-    constexpr double kProcessors = 132;
-    const double per_processor = blocks / kProcessors;
+    const double per_processor = blocks / kMultiprocessors;
     const double throughput = std::max(per_processor, 1.0) * busy / efficiency;
     const double rounds = std::max(1.0, per_processor / resident);
     const double waves = rounds < 8 ? std::ceil(rounds - 0.05) : rounds;

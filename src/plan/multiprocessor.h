@@ -20,7 +20,8 @@ struct BlockNeeds {
 // Empty where the arch has what a block needs, and a thread no more than `most_registers`.
 [[nodiscard]] std::string shortage(const BlockNeeds& needs, std::int64_t most_registers, const Arch& arch);
 
-// A multiprocessor of a data-centre GPU, per clock cycle.
+constexpr double kMultiprocessors = 132;  // of a data-centre GPU
+// One of them, per clock cycle.
 constexpr double kIssue = 4;           // instructions of a warp
 constexpr double kSharedBytes = 128;   // to and from shared memory
 constexpr double kGlobalBytes = 13.4;  // to and from DRAM, its share

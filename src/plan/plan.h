@@ -18,7 +18,7 @@ namespace convt_jit {
 
 // A family is a tile type with these members: kFamily, fields(), standard(), unsupported(), threads(), shared_bytes(),
 // grid(); and a template families/<kFamily>.cu. This list is the registry. One that has packed_bytes() too gets its
-// weights packed (docs/engine.md).
+// weights packed, one that has reduces(), workspace_bytes() and reduce_grid() its partial sums added (docs/engine.md).
 using Tile = std::variant<DirectTile, UnrolledTile, ImplicitGemmTile, ImplicitGemmSm90Tile, ReferenceTile>;
 
 struct Plan {

@@ -114,6 +114,14 @@ std::string entry_name(const Layer& layer, const Plan& plan) {
 }
 
 std::string pack_entry_name(const std::string& entry) { return entry + "_pack"; }
+std::string reduce_entry_name(const std::string& entry) { return entry + "_reduce"; }
+
+std::vector<std::string> other_entry_names(const Layer& layer, const Plan& plan, const std::string& entry) {
+    std::vector<std::string> names;
+    if (packed_bytes(layer, plan) > 0) names.push_back(pack_entry_name(entry));
+    if (reduces(plan)) names.push_back(reduce_entry_name(entry));
+    return names;
+}
 
 std::string render_prologue(const Layer& layer, const Plan& plan, const Arch& arch) {
     data values;
@@ -122,6 +130,7 @@ std::string render_prologue(const Layer& layer, const Plan& plan, const Arch& ar
     values["arch_string"] = to_string(arch);
     values["arch"] = std::to_string(arch.number);
     values["entry"] = entry_name(layer, plan);
+    values["reduce_entry"] = reduce_entry_name(entry_name(layer, plan));
     values["pack_entry"] = pack_entry_name(entry_name(layer, plan));
     put_layer(layer, values);
     put_epilogue(layer, values);

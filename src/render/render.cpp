@@ -42,10 +42,9 @@ Source render(const Layer& layer, const Plan& plan, const Arch& arch) {
         source.text += "#line 1 \"device/wgmma.mustache\"\n" + render_wgmma(hopper->columns());
     }
     append(source.text, fmt::format("families/{}.cu", family_name(plan)));
-    if (packed_bytes(layer, plan) > 0) {
-        source.others.push_back(pack_entry_name(source.entry));
-        append(source.text, "device/pack.cuh");
-    }
+    if (packed_bytes(layer, plan) > 0) append(source.text, "device/pack.cuh");
+    if (reduces(plan)) append(source.text, "device/reduce.cuh");
+    source.others = other_entry_names(layer, plan, source.entry);
     return source;
 }
 

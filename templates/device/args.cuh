@@ -13,6 +13,7 @@ struct ConvtArgs {
     long long out[3];
     long long first_block[3];  // blockIdx counts from there: a launch may be a part of a grid (x, y, z)
     const void* packed;        // the weights as CONVT_PACK_ENTRY has left them; null for families without one
+    float* workspace;          // partial sums of y, for CONVT_REDUCE_ENTRY; null for families without it
 };
 
 // Of the kernel that puts the weights into the order in which the main one loads them.

@@ -128,19 +128,23 @@ __device__ __forceinline__ void store_global(T* address, T value) {
 #endif
 }
 
-// Writes 16 bytes that the next kernel reads: they had better stay in the L2.
+// Writes 4 or 16 bytes that the next kernel reads: they had better stay in the L2.
 template <class T>
 __device__ __forceinline__ void store_global_for_next(T* address, T value) {
-    static_assert(sizeof(T) == 16, "for whole vectors");
+    static_assert(sizeof(T) == 4 || sizeof(T) == 16, "for words and whole vectors");
 #ifdef CONVT_SIM
     convt_sim::check_write(address, sizeof(T));
     *address = value;
 #else
     Registers<T> r;
     r.value = value;
-    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(r.word[0]), "r"(r.word[1]),
-                 "r"(r.word[2]), "r"(r.word[3])
-                 : "memory");
+    if constexpr (sizeof(T) == 4) {
+        asm volatile("st.global.u32 [%0], %1;" ::"l"(address), "r"(r.word[0]) : "memory");
+    } else {
+        asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(r.word[0]), "r"(r.word[1]),
+                     "r"(r.word[2]), "r"(r.word[3])
+                     : "memory");
+    }
 #endif
 }
 

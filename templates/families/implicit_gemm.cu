@@ -5,12 +5,13 @@
 // channels, columns are positions, and the sum runs over taps and input channels. The input tile of a chunk of channels
 // lies in shared memory once, as planes of words (device/mma.cuh): a tap is nothing but another first position in them.
 // Weights lie there in the order in which lanes hold them, as they do in packed memory. Depth taps of a plane only lengthen the loop over chunks.
-// Sums go through a slab of shared memory, where column phases come to lie side by side, and leave as whole lines.
+// Sums go through a slab of shared memory, where column phases come to lie side by side, and leave as whole lines. Where
+// there are too few blocks, plan::SPLIT of them share the chunks of one tile, and leave their sums to device/reduce.cuh.
 
 // ---------------------------------------------------------------- constants of the tile
 enum Order { INPUTS, PLANES };                 // which blocks run side by side: that read, or write, the same
 constexpr bool NARROW = sizeof(Element) == 2;  // a word holds two channels
-constexpr bool SPLIT = !NARROW && !layer::TF32;  // f32 factors are sums of two tf32 numbers
+constexpr bool SPLIT_FACTORS = !NARROW && !layer::TF32;  // f32 factors are sums of two tf32 numbers
 constexpr int WORD_CHANNELS = NARROW ? 2 : 1;
 constexpr int CHUNK_WORDS = plan::CHUNK / WORD_CHANNELS, STEPS = CHUNK_WORDS / 8;  // an mma sums over 8 words
 constexpr int WARPS = plan::WARPS_M * plan::WARPS_N, THREADS = 32 * WARPS;
@@ -27,7 +28,8 @@ constexpr int TILE_W = round_up(plan::POSITIONS_W + Horizontal::high() - FIRST_C
 constexpr int PLANE = TILE_H * TILE_W + (40 - TILE_H * TILE_W % 32) % 32;
 constexpr int DEPTH_TAPS = ceil_div(layer::KERNEL_D, layer::TAP_STEP_D);  // of one output depth, at most
 constexpr int DEPTH_CHUNKS = ceil_div(layer::IN_PER_GROUP, plan::CHUNK);
-constexpr int STAGES = plan::STAGES < DEPTH_TAPS * DEPTH_CHUNKS ? plan::STAGES : DEPTH_TAPS * DEPTH_CHUNKS;
+constexpr int MOST_CHUNKS = ceil_div(DEPTH_TAPS * DEPTH_CHUNKS, plan::SPLIT);  // of one block
+constexpr int STAGES = plan::STAGES < MOST_CHUNKS ? plan::STAGES : MOST_CHUNKS;
 
 constexpr int COLUMN_SETS = Horizontal::used();
 constexpr int LINE = plan::POSITIONS_W * SW;  // outputs of a block in one row
@@ -208,7 +210,7 @@ __device__ __forceinline__ void multiply_step(const unsigned* input, const unsig
     unsigned a[WARP_M][4], b[WARP_N][2];
     [[maybe_unused]] unsigned a_low[WARP_M][4], b_low[WARP_N][2];
     const auto convert = [](unsigned word, unsigned& high, unsigned& low) {
-        if constexpr (SPLIT)
+        if constexpr (SPLIT_FACTORS)
             tf32_words(__uint_as_float(word), high, low);
         else
             high = NARROW ? word : tf32_word(__uint_as_float(word));
@@ -231,7 +233,7 @@ __device__ __forceinline__ void multiply_step(const unsigned* input, const unsig
 #pragma unroll
             for (int m = 0; m < WARP_M; ++m) mma<Element>(sums[m][n], left[m], right[n]);
     };
-    if constexpr (SPLIT) {  // the small ones first
+    if constexpr (SPLIT_FACTORS) {  // the small ones first
         all(a_low, b);
         all(a, b_low);
     }
@@ -254,7 +256,7 @@ __device__ __forceinline__ void join(float (&partial)[WARP_M][WARP_N][4], float 
 // much as the compiler bears without loading ahead more than registers hold.
 __device__ __forceinline__ void multiply_chunk(const unsigned* input, const unsigned* weights, int taps,
                                                float (&sums)[COLUMN_SETS][WARP_M][WARP_N][4]) {
-    constexpr int PRODUCTS = KW * WARP_M * WARP_N * (SPLIT ? 3 : 1);
+    constexpr int PRODUCTS = KW * WARP_M * WARP_N * (SPLIT_FACTORS ? 3 : 1);
 #pragma unroll 1
     for (int j = 0; j < taps; ++j) {
 #pragma unroll(PRODUCTS <= 32 ? 2 : 1)
@@ -313,11 +315,28 @@ __device__ __forceinline__ void forget_unreached(const Place& place, const Rows&
     }
 }
 
+// The chunks of a tile, [depth tap][channels], that a block sums.
+struct Part {
+    int first, count;
+};
+// The channels of a depth tap among them.
+struct Channels {
+    int first, end;
+};
+__device__ __forceinline__ Channels channels_of(const Part& part, int d) {
+    if constexpr (plan::SPLIT == 1) return {0, layer::IN_PER_GROUP};
+    const int before = part.first - d * DEPTH_CHUNKS;
+    return {max(before, 0) * plan::CHUNK,
+            min(max(min(before + part.count, DEPTH_CHUNKS), 0) * plan::CHUNK, layer::IN_PER_GROUP)};
+}
+
 // One sum by the definition, for those that came out as NaN because a factor could not be split.
-__device__ __forceinline__ float plain_sum(const Place& place, const Rows& rows, int channel, index_t q_h, index_t w) {
+__device__ __forceinline__ float plain_sum(const Place& place, const Rows& rows, const Part& part, int channel,
+                                           index_t q_h, index_t w) {
     float sum = 0;
 #pragma unroll 1
-    for (int d = 0; d < place.taps_d; ++d)
+    for (int d = 0; d < place.taps_d; ++d) {
+        const Channels channels = channels_of(part, d);
 #pragma unroll 1
         for (int j = 0; j < rows.taps; ++j)
 #pragma unroll 1
@@ -325,29 +344,34 @@ __device__ __forceinline__ float plain_sum(const Place& place, const Rows& rows,
                 const index_t h = q_h + rows.high - j * layer::OFFSET_STEP_H;
                 const index_t at = w + layer::PAD_W - kw * layer::DILATION_W;
                 if (h < 0 || h >= place.height || at < 0 || at % SW != 0 || at / SW >= place.width) continue;
-                const Element* x = place.x + (place.first_d - d * layer::OFFSET_STEP_D) * place.plane +
+                const Element* x = place.x +
+                                   (channels.first * place.depth + place.first_d - d * layer::OFFSET_STEP_D) * place.plane +
                                    h * place.width + at / SW;
                 const int kd = place.first_tap_d + d * layer::TAP_STEP_D, kh = rows.first_tap + j * layer::TAP_STEP_H;
                 const Element* factor =
-                    place.w + ((plan::weight_index_t(channel) * layer::KERNEL_D + kd) * KH + kh) * KW + kw;
+                    place.w +
+                    (((plan::weight_index_t(channels.first) * layer::OUT_PER_GROUP + channel) * layer::KERNEL_D + kd) * KH +
+                     kh) * KW + kw;
 #pragma unroll 1
-                for (int c = 0; c < layer::IN_PER_GROUP; ++c) {
+                for (int c = channels.first; c < channels.end; ++c) {
                     sum = fmaf(to_float(load_global(x)), to_float(load_global(factor)), sum);
                     if (sum != sum) return sum;  // and stays so
                     x += place.depth * place.plane;
                     factor += plan::weight_index_t(layer::OUT_PER_GROUP) * layer::KERNEL_D * KH * KW;
                 }
             }
+    }
     return sum;
 }
 
-// Writes lines of the block: `channels` times POSITIONS_H. channel_of: a line's channel within the block; values_of: its
+// Writes lines of the block, finished or as partial sums: `channels` times POSITIONS_H. channel_of: a line's channel within the block; values_of: its
 // sums.
 template <class ChannelOf, class ValuesOf>
 __device__ __forceinline__ void store_lines(const ConvtArgs& args, const Place& place, int phase, int channels,
                                             const EpilogueChannel* finish, const ChannelOf& channel_of,
                                             const ValuesOf& values_of) {
-    constexpr int LANES = LINE / VECTOR < 32 ? floor_power_of_two(LINE / VECTOR) : 32;
+    constexpr int UNIT = plan::SPLIT > 1 ? 1 : VECTOR;  // partial sums leave as words, side by side
+    constexpr int LANES = LINE / UNIT < 32 ? floor_power_of_two(LINE / UNIT) : 32;
     const index_t first = index_t(place.q_w) * SW;
     const int count = int(min(index_t(LINE), place.out_width - first));
 #pragma unroll 1
@@ -355,9 +379,15 @@ __device__ __forceinline__ void store_lines(const ConvtArgs& args, const Place& 
         const int line = i / plan::POSITIONS_H, row = i % plan::POSITIONS_H, channel = channel_of(line);
         const index_t h = index_t(place.q_h + row) * SH + phase;
         if (h >= place.out_height || channel >= place.channels) continue;
+        const long long at = place.y + channel * (long long)place.out_plane + h * place.out_width + first;
+        if constexpr (plan::SPLIT > 1) {
+            const auto values = values_of(line, row);
+            for (int e = threadIdx.x % LANES; e < count; e += LANES)
+                store_global_for_next(args.workspace + at + e, values.at(e));
+            continue;
+        }
         EpilogueChannel parts;
         if constexpr (layer::HAS_BIAS || layer::AFFINE) parts = finish[channel];
-        const long long at = place.y + channel * (long long)place.out_plane + h * place.out_width + first;
         store_line<ceil_div(LINE, LANES * VECTOR)>(args, at, count, threadIdx.x % LANES, LANES, parts, values_of(line, row));
     }
 }
@@ -377,7 +407,7 @@ __device__ __forceinline__ void write_slab(float* target, const float (&sums)[CO
                 constexpr int E = decltype(at)::value / SW, R = decltype(at)::value % SW;
                 if constexpr (Horizontal::used(R)) {
                     run[at] = sums[Horizontal::rank(R)][M][n][2 * half + E];
-                    if constexpr (SPLIT) probe = fmaf(run[at], 0.0f, probe);
+                    if constexpr (SPLIT_FACTORS) probe = fmaf(run[at], 0.0f, probe);
                 } else {
                     run[at] = EXACT_ZERO;
                 }
@@ -392,8 +422,8 @@ __device__ __forceinline__ void write_slab(float* target, const float (&sums)[CO
         }
 }
 
-__device__ __forceinline__ void store_sums(const ConvtArgs& args, const Place& place, const Rows& rows, int phase,
-                                           float* slab, const EpilogueChannel* finish, int* failed,
+__device__ __forceinline__ void store_sums(const ConvtArgs& args, const Place& place, const Rows& rows, const Part& part,
+                                           int phase, float* slab, const EpilogueChannel* finish, int* failed,
                                            const float (&sums)[COLUMN_SETS][WARP_M][WARP_N][4]) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int warp_m = warp % plan::WARPS_M, warp_n = warp / plan::WARPS_M;
@@ -407,7 +437,7 @@ __device__ __forceinline__ void store_sums(const ConvtArgs& args, const Place& p
             if (turn == m) write_slab<decltype(m)::value>(target, sums, probe);
         });
         const auto channel_of = [&](int line) { return (line / 16 * WARP_M + turn) * 16 + line % 16; };
-        if constexpr (SPLIT) {
+        if constexpr (SPLIT_FACTORS) {
             if (probe != 0.0f) *failed = 1;  // NaN, and so are all that are not finite
             __syncthreads();
             if (*failed != 0) {
@@ -418,7 +448,7 @@ __device__ __forceinline__ void store_sums(const ConvtArgs& args, const Place& p
                     const index_t w = index_t(place.q_w) * SW + i % LINE;
                     float& sum = slab[line * SLAB_PITCH + row * LINE + i % LINE];
                     if (sum != sum && channel < place.channels && w < place.out_width)
-                        sum = plain_sum(place, rows, channel, place.q_h + row, w);
+                        sum = plain_sum(place, rows, part, channel, place.q_h + row, w);
                 }
             }
         }
@@ -429,20 +459,21 @@ __device__ __forceinline__ void store_sums(const ConvtArgs& args, const Place& p
 }
 
 // ---------------------------------------------------------------- one block
-// `packed`: weights of the channel block.
+// `packed`: weights of the channel block. `share`: which of the plan::SPLIT parts of the sums.
 template <class T>  // Element: of what does not serve it nothing is compiled
 __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place& place, const unsigned* packed, int phase,
-                                              bool aligned) {
+                                              int share, bool aligned) {
     unsigned* const ring = reinterpret_cast<unsigned*>(shared_memory());
     EpilogueChannel* const finish = reinterpret_cast<EpilogueChannel*>(ring + FINISH);
     int* const failed = reinterpret_cast<int*>(finish + plan::BLOCK_CHANNELS);
     const Rows rows = rows_of(phase);
-    const int chunks = rows.taps > 0 ? place.taps_d * DEPTH_CHUNKS : 0;
+    const int all_chunks = rows.taps > 0 ? place.taps_d * DEPTH_CHUNKS : 0;
+    const int first_chunk = all_chunks * share / plan::SPLIT, chunks = all_chunks * (share + 1) / plan::SPLIT - first_chunk;
 
-    if constexpr (layer::HAS_BIAS || layer::AFFINE)
+    if constexpr ((layer::HAS_BIAS || layer::AFFINE) && plan::SPLIT == 1)
         for (int o = threadIdx.x; o < place.channels; o += THREADS) finish[o] = epilogue_channel(args, place.channel + o);
     if (threadIdx.x == 0) *failed = 0;
-    if (chunks == 0) {
+    if (all_chunks == 0) {
         __syncthreads();
         store_lines(args, place, phase, plan::BLOCK_CHANNELS, finish, [](int line) { return line; },
                     [](int, int) { return Nothing{}; });
@@ -463,8 +494,8 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
     };
     packed += rows.first_tap * PHASE_WORDS;
     // Calls f with the first element, the number of channels and the weights of a chunk.
-    const auto with_chunk = [&](int chunk, auto&& f) {
-        const int tap = chunk / DEPTH_CHUNKS, first = chunk % DEPTH_CHUNKS * plan::CHUNK;
+    const auto with_chunk = [&](int number, auto&& f) {
+        const int chunk = first_chunk + number, tap = chunk / DEPTH_CHUNKS, first = chunk % DEPTH_CHUNKS * plan::CHUNK;
         const index_t d = place.first_d - tap * layer::OFFSET_STEP_D;
         const int stage = (place.first_tap_d + tap * layer::TAP_STEP_D) * DEPTH_CHUNKS + chunk % DEPTH_CHUNKS;
         f(place.x + (index_t(first) * place.depth + d) * place.plane, layer::IN_PER_GROUP - first,
@@ -525,7 +556,7 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
         if (!(all_reached<Vertical, layer::OFFSET_STEP_H>(place.q_h, plan::POSITIONS_H, place.height, place.out_height) &&
               all_reached<Horizontal, layer::OFFSET_STEP_W>(place.q_w, plan::POSITIONS_W, place.width, place.out_width)))
             forget_unreached(place, rows, place.q_h + row, place.q_w + column + lane % 4 * 2, sums);
-    store_sums(args, place, rows, phase, reinterpret_cast<float*>(ring), finish, failed, sums);
+    store_sums(args, place, rows, {first_chunk, chunks}, phase, reinterpret_cast<float*>(ring), finish, failed, sums);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
@@ -538,7 +569,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
     place.out_plane = out_depth * place.out_height * place.out_width;
     const index_t tiles_h = ceil_div(ceil_div(place.out_height, index_t(SH)), index_t(plan::POSITIONS_H));
     constexpr int BLOCKS = layer::GROUPS * CHANNEL_BLOCKS;
-    const long long z = args.first_block[2] + blockIdx.z;
+    const long long all_z = args.first_block[2] + blockIdx.z, z = all_z / plan::SPLIT;
+    const int share = int(all_z % plan::SPLIT);
     const count_t y = count_t(args.first_block[1]) + blockIdx.y, x = count_t(args.first_block[0]) + blockIdx.x;
 
     // Row phases are neighbours, for their lines share what is fetched from and written to the L2.
@@ -558,8 +590,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
               ((long long)group * layer::IN_PER_GROUP * layer::OUT_PER_GROUP + first) * (layer::KERNEL_D * KH * KW);
     place.y = n * ((long long)place.out_plane * layer::OUT_CHANNELS) + place.channel * (long long)place.out_plane +
               d * place.out_height * place.out_width;
+    if constexpr (plan::SPLIT > 1)
+        place.y += share * (args.batch * layer::OUT_CHANNELS * place.out_plane);  // in the workspace, then
 
     find_depth_taps(place, d);
     const unsigned* const packed = static_cast<const unsigned*>(args.packed) + channel_block * (USED_ROWS * PHASE_WORDS);
-    compute_block<Element>(args, place, packed, phase, widest_access(place.width, args.x, args.x, args.x) == VECTOR);
+    compute_block<Element>(args, place, packed, phase, share, widest_access(place.width, args.x, args.x, args.x) == VECTOR);
 }

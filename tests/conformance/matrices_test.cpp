@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
 namespace convt_jit::test {
 namespace {
@@ -55,13 +56,82 @@ TEST_P(Matrices, MatchTheDefinition) {
 
 INSTANTIATE_TEST_SUITE_P(Tiles, Matrices, testing::ValuesIn(kForced));
 
+// Blocks that share the sums of a tile: with every kind of epilogue, outputs that no tap reaches, parts that have
+// nothing to sum at the border of a volume, rows that are aligned and rows that are not.
+constexpr Forced kShared[] = {
+    {"n1 c96 o20 in9x40 k3x3 p1 bias", "positions=4x32 block_channels=32 warps_m=2 warps_n=4 split=3", 16, 2},
+    {"n2 c64 o16 in5x7 k2x2 s4x5 op1x3 bias gelu", "positions=4x8 block_channels=16 warps_m=1 warps_n=2 split=2", 16,
+     2},
+    {"n3 c64 o24 in33 k5 s2 p2 g2 residual affine clamp-1:1",
+     "positions=1x32 block_channels=16 warps_m=1 warps_n=2 split=2", 8, 2},
+    {"n1 c64 o40 in4x6x10 k3x3x3 s2 p1 d1x2x1 residual", "positions=2x16 block_channels=48 warps_m=3 warps_n=2 split=5",
+     16, 2},
+    {"n1 c32 o16 in3x8x8 k5x1x1 d3x1x1 p6x0x0 bias relu", "positions=4x8 block_channels=16 warps_m=1 warps_n=2 split=8",
+     16, 2},
+    {"n2 c40 o17 in16x16 k4x4 s2 p1 scale2", "positions=4x16 block_channels=32 warps_m=1 warps_n=4 split=2", 16, 3},
+};
+
+class SharedSums : public testing::TestWithParam<Forced> {};
+
+TEST_P(SharedSums, MatchTheDefinitionEachTime) {
+    CONVT_SUBJECT(device);
+    if (!has_tensor_cores(device)) GTEST_SKIP() << "needs sm_80 or newer";
+    std::uint64_t seed = 1;
+    for (const char* type : {"", " tf32", " f16", " bf16"})
+        for (const bool in_place : {false, true}) {
+            const Layer layer = parse_layer(fmt::format("{}{}", GetParam().layer, type));
+            const bool narrow = size_of(layer.dtype) == 2;
+            RunOptions options;
+            options.prepare.plan =
+                fmt::format("implicit_gemm {} chunk={} stages={} order={} index={}", GetParam().tile, GetParam().chunk,
+                            narrow ? 2 : GetParam().stages, in_place ? 0 : 1, in_place ? 64 : 32);
+            if (narrow && GetParam().chunk % 16 != 0) continue;
+            options.residual_is_y = in_place;
+            // Aligned and not, by the seed.
+            for (int again = 0; again < 2; ++again)
+                EXPECT_EQ(check(engine(), device, layer, known_shape(layer), seed++, {}, options), "")
+                    << options.prepare.plan;
+            const HostTensors tensors = random_tensors(layer, known_shape(layer), seed);
+            const auto first = run(engine(), device, layer, known_shape(layer), tensors, options);
+            EXPECT_EQ(run(engine(), device, layer, known_shape(layer), tensors, options), first) << "not the same bits";
+        }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiles, SharedSums, testing::ValuesIn(kShared));
+
+// What no tap reaches is the bias bit by bit, also where that is a negative zero; without a bias it is a positive one.
+TEST(SharedSumsOfNothing, AreTheBias) {
+    CONVT_SUBJECT(device);
+    if (!has_tensor_cores(device)) GTEST_SKIP() << "needs sm_80 or newer";
+    for (const char* text : {"n1 c32 o16 in4x5 k1x2 s3x4", "n1 c32 o16 in4x5 k1x2 s3x4 bias"}) {
+        const Layer layer = parse_layer(text);
+        const Shape shape = known_shape(layer);
+        HostTensors tensors = random_tensors(layer, shape, 3);
+        for (double& b : tensors.bias) b = -0.0;
+        RunOptions options;
+        options.prepare.plan =
+            "implicit_gemm positions=4x8 block_channels=16 warps_m=1 warps_n=1 chunk=8 stages=2 split=4";
+        const auto got = run(engine(), device, layer, shape, tensors, options);
+        const Dims out = output_size(layer, shape.input);
+        std::size_t unreached = 0;
+        for (std::int64_t i = 0; i < static_cast<std::int64_t>(got.size()); ++i) {
+            if (i / out[1] % out[0] % 3 == 0 && i % out[1] % 4 < 2) continue;
+            const double value = got[static_cast<std::size_t>(i)];
+            ASSERT_TRUE(value == 0 && std::signbit(value) == layer.bias) << text << " " << i << ": " << value;
+            ++unreached;
+        }
+        EXPECT_GT(unreached, 100u);
+    }
+}
+
 // Numbers that are not finite, or overflow when they are split, come out as plain arithmetic has them: what is wrong
 // with a factor must not make a NaN of an infinity, nor of a large number.
 TEST(MatricesOfAllNumbers, MatchTheDefinition) {
     CONVT_SUBJECT(device);
     if (!has_tensor_cores(device)) GTEST_SKIP() << "needs sm_80 or newer";
     constexpr double inf = std::numeric_limits<double>::infinity();
-    for (const char* type : {"", " tf32", " f16", " bf16"}) {
+    for (const auto& [type, plan] :
+         {std::pair{"", ""}, {" tf32", ""}, {" f16", ""}, {" bf16", ""}, {"", " chunk=8 stages=2 split=2"}}) {
         const Layer layer = parse_layer(fmt::format("n1 c16 o20 in8x40 k3x3 p1 bias{}", type));
         const Shape shape = known_shape(layer);
         HostTensors tensors = random_tensors(layer, shape, 5);
@@ -71,7 +141,7 @@ TEST(MatricesOfAllNumbers, MatchTheDefinition) {
         tensors.x[5 * 320 + 33] = std::nan("");
         if (layer.dtype == DType::f32 && layer.precision == Precision::ieee) tensors.x[7 * 320 + 290] = 0x1.fffffep127;
         RunOptions options;
-        options.prepare.plan = "implicit_gemm";
+        options.prepare.plan = fmt::format("implicit_gemm{}", plan);
         const auto got = run(engine(), device, layer, shape, tensors, options);
         const auto want = reference(layer, shape, tensors);
         std::size_t infinite = 0;

@@ -1,6 +1,7 @@
 #include "plan/implicit_gemm.h"
 
 #include "convt_jit/error.h"
+#include "plan/geometry.h"
 #include "plan/implicit_gemm_cost.h"
 #include "plan/implicit_gemm_resources.h"
 #include "plan/plan.h"
@@ -84,6 +85,22 @@ TEST(ImplicitGemm, RefusalsSayWhy) {
                    "stages=2"),
               "a warp has 2 times 8 positions of rows of 3: neither a part of a row nor whole rows");
     EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm stages=1"), "a ring needs two stages");
+    EXPECT_EQ(
+        with("c1048576 o1048576 k1", "implicit_gemm positions=4x32 block_channels=64 warps_m=2 warps_n=2 chunk=8"),
+        "the packed weights take 4398046511104 bytes, allowed: up to 549755813888");
+}
+
+TEST(ImplicitGemm, PackedWeightsHaveRoomForTheLongestRowPhase) {
+    // Taps of 3 row phases: 2, 1 and 1, so two slots each; 3 channel blocks of 16; 2 chunks of 16.
+    const Layer layer = parse_layer("c40 o68 in5x11x30 k3x4x5 s2x3x2 p1 g2 f16");
+    const auto plan = choose(layer, kHopper,
+                             {"implicit_gemm positions=4x16 block_channels=16 warps_m=1 warps_n=2 "
+                              "chunk=16 stages=2",
+                              false});
+    EXPECT_EQ(packed_bytes(layer, plan), 2 * 3 * 3 * 3 * 2 * (2 * 5 * 1 * 16 * 8 * 4));
+    EXPECT_EQ(pack_geometry(layer, plan).grid.x, 2 * 3 * 3 * 3 * 2 * (2 * 5 * 1 * 16 * 8) / 4 / 256);
+    EXPECT_EQ(packed_bytes(layer, choose(layer, kHopper, {"direct", false})), 0);
+    EXPECT_EQ(packed_bytes(layer, choose(layer, kHopper, {"reference", false})), 0);
 }
 
 TEST(ImplicitGemm, TheGridCoversTheOutput) {
