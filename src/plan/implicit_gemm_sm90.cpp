@@ -14,48 +14,66 @@ namespace {
 
 using Found = std::pair<double, ImplicitGemmSm90Tile>;
 
-constexpr double kLaunch = 1500;      // cycles until a block multiplies
-constexpr double kTensorShare = 0.8;  // of the rate that products reach
+// Cycles of an H100, fit to measurements (bench/results).
+constexpr double kTensorShare = 0.85;   // of the rate that products reach
+constexpr double kLoadTurn = 1500;      // from the first load of a batch until its cells are written
+constexpr double kHandOver = 120;       // of a chunk, from those who load to those who multiply
+constexpr double kLine = 130;           // of a warp and a line
+constexpr double kFirstTile = 5000;     // until the first products of a block
 
 double cycles(const ImplicitGemmLayer& layer, const UnrolledWork& work, const ImplicitGemmSm90Tile& t,
-              const ImplicitGemmSm90Resources& r, const Arch& arch) {
+              const ImplicitGemmSm90Resources& r) {
     const UnrolledAxis& h = layer.horizontal;
     const double element = layer.element_bytes, channels = 64.0 * t.groups_m;
     const double channel_blocks = std::ceil(layer.out_per_group / channels);
     const double tiles_h = std::ceil(static_cast<double>(work.positions[0]) / t.positions[0]);
     const double tiles_w = std::ceil(static_cast<double>(work.positions[1]) / t.positions[1]);
-    const double blocks =
+    const double tiles =
         static_cast<double>(work.samples) * tiles_h * tiles_w * channel_blocks * work.groups * layer.row_phases;
     const double full = static_cast<double>(work.positions[0]) / (tiles_h * t.positions[0]) *
                         static_cast<double>(work.positions[1]) / (tiles_w * t.positions[1]);
     const double channels_full = layer.out_per_group / (channel_blocks * channels);
 
-    const double chunks = layer.mean_depth_taps * r.chunks;
-    const double with_taps = static_cast<double>(layer.used_rows) / layer.row_phases;
-    const double groups = t.groups_m * t.groups_n;
-    const double products = groups * r.runs * chunks * layer.mean_taps_h * h.taps * r.steps * (layer.split ? 3 : 1);
-    // A product reads 64 cells and its columns' twice, and multiplies two cycles for a column.
-    const double tensor = products * std::max(r.columns / 2.0, 16 + r.columns / 4.0) / kTensorShare;
-    const double joins = layer.split ? products / 3 / t.join * r.columns / 2 * 4 : 0;  // instructions of a warp
-    const double pixels = chunks * with_taps * r.tile_height * r.tile_width;
-    const double loads = pixels * t.chunk / 32;
-    const double issue = (loads * (layer.split ? 8 : 4) + joins) / kIssue;
+    // Of one tile, on average over depths and row phases, some of which have no taps.
+    const double chunks =
+        layer.mean_depth_taps * r.chunks * static_cast<double>(layer.used_rows) / layer.row_phases;
+    const double products = t.groups_m * t.groups_n * r.runs * layer.mean_depth_taps * r.chunks * layer.mean_taps_h *
+                            h.taps * r.steps * (layer.split ? 3 : 1);
+    // A product reads 64 cells and its columns' twice, and multiplies two cycles for a column. One warpgroup alone leaves
+    // a pause between its products.
+    const bool lonely = t.groups_m * t.groups_n * t.min_blocks == 1;
+    const double product = std::max(r.columns / 2.0, 16 + r.columns / 4.0) / kTensorShare;
+    const double tensor = products * (lonely ? std::max(product, 61 + 0.61 * r.columns) : product);
+    const double joins = layer.split ? products / 3 / t.join * r.columns / 2 * 4 / kIssue : 0;
+    const double pixels = chunks * r.tile_height * r.tile_width;
+    const double loads = chunks * r.batches * kLoadTurn / r.squads;
+    const double cells = pixels * t.chunk * element / 16;
+    const double issue = (cells / 32 * (16 / element * 3 + 30) + joins * kIssue) / kIssue;
     const double outputs = static_cast<double>(t.positions[0]) * t.positions[1] * h.stride * channels;
-    const double shared = loads + pixels * r.steps * r.parts * 32 / kSharedBytes + outputs * 12 / kSharedBytes;
-    const double cache = (chunks * with_taps * static_cast<double>(r.weight_stage) + pixels * t.chunk * element) /
-                         kCacheBytes;
+    const double shared = (cells * r.parts * 16 + outputs * 12) / kSharedBytes;
+    const double weights = t.resident == 1 ? 0 : chunks * static_cast<double>(r.weight_stage);
+    const double cache = (weights + cells * 16) / kCacheBytes;
     const double fresh = static_cast<double>(t.positions[0]) * t.positions[1] * layer.in_per_group * element * full /
                          (channel_blocks * layer.row_phases);
     const double store_bytes = outputs * full * channels_full * element * 1.05;
     const double global = (fresh + store_bytes) / kGlobalBytes;
-    const double busiest = std::max({tensor, issue, shared, cache, global});
-    const double others = tensor + issue + shared + cache + global - busiest;
-    const double resident = resident_blocks(r, arch);
-    const double alone = kLaunch + kLoadLatency + std::max({tensor, issue, chunks * kLoadLatency / 4}) +
-                         store_bytes / kGlobalBytes * 0.3 + outputs * 12 / kSharedBytes;
-    const double overlap = resident > 1 ? 0.2 : 0.5;  // of what is not the bottleneck and still takes time
-    return grid_cycles(blocks, resident, busiest + overlap * others, 1, alone);
+    const double lines = 16.0 * r.columns * r.runs / 8 / r.piece_tiles * r.piece_lanes / 32;  // turns of a warp
+    const double epilogue = lines * kLine + outputs / (128.0 * t.groups_m * t.groups_n) * 2;
+
+    // What one tile takes after the other, and what several at a time share.
+    const double alone = std::max(tensor + joins * 0.5, loads) + chunks * kHandOver + epilogue;
+    const double together = std::max({tensor, issue, shared, loads / t.min_blocks, cache, global});
+    const double others = tensor + issue + shared + cache + global - together;
+    const double tile = std::max(together + 0.15 * std::max(others, 0.0), alone / (t.teams * t.min_blocks));
+    constexpr double kProcessors = 132;
+    const double turns = tiles / (kProcessors * t.min_blocks * t.teams);
+    const double waves = turns < 8 ? std::ceil(turns) : turns;
+    return waves * t.min_blocks * t.teams * tile + std::max(0.0, alone - tile * t.min_blocks * t.teams) + kFirstTile;
 }
+
+// groups_m, groups_n and teams.
+constexpr std::array<std::array<int, 3>, 6> kGroups = {
+    {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {3, 1, 1}, {2, 1, 2}, {1, 2, 2}}};
 
 // Every tile of the space that the arch has room for, with its modelled time.
 std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
@@ -68,7 +86,7 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
     const auto consider = [&] {
         ImplicitGemmSm90Resources resources;
         if (!implicit_gemm_sm90_resources(layer, tile, arch, resources).empty()) return;
-        found.emplace_back(cycles(layer, work, tile, resources, arch), tile);
+        found.emplace_back(cycles(layer, work, tile, resources), tile);
     };
     std::vector<int> widths = {8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512};
     const auto own = static_cast<int>(std::min<std::int64_t>(ceil_div(work.positions[1], 8) * 8, 512));
@@ -78,19 +96,20 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
         for (const int height : {1, 2, 4, 6, 8, 16, 32, 64}) {
             if ((height > 1 && height >= 2 * work.positions[0]) || height * width > 768) continue;
             tile.positions = {height, width};
-            for (const int m : {1, 2, 3})
-                for (const int n : {1, 2, 3}) {
-                    if (m > 1 && 64 * (m - 1) >= layer.out_per_group) continue;
-                    tile.groups_m = m, tile.groups_n = n;
-                    for (const int chunk : {unit, 2 * unit, 4 * unit})
-                        for (const int stages : {2, 3, 4, 6, 8})
-                            for (const int blocks : {1, 2, 3, 4})
-                                for (const int loaders : {1, 2}) {
-                                    tile.chunk = chunk, tile.stages = stages;
+            for (const auto& [m, n, teams] : kGroups) {
+                if (m > 1 && 64 * (m - 1) >= layer.out_per_group) continue;
+                tile.groups_m = m, tile.groups_n = n, tile.teams = teams;
+                for (const int chunk : {unit, 2 * unit, 4 * unit})
+                    for (const int stages : {2, 3, 4, 6, 8})
+                        for (const int resident : {0, 1})
+                            for (const int loaders : {1, 2})
+                                for (const int blocks : {1, 2}) {
+                                    if (blocks > 1 && m * n * teams > 1) continue;
+                                    tile.chunk = chunk, tile.stages = stages, tile.resident = resident;
                                     tile.min_blocks = blocks, tile.loaders = loaders;
                                     consider();
                                 }
-                }
+            }
         }
     }
     return found;
@@ -119,7 +138,7 @@ double implicit_gemm_sm90_cycles(const Layer& whole, const ImplicitGemmSm90Tile&
     ImplicitGemmSm90Resources resources;
     if (!layer.refusal.empty() || !implicit_gemm_sm90_resources(layer, tile, arch, resources).empty())
         return std::numeric_limits<double>::infinity();
-    return cycles(layer, UnrolledWork::make(whole), tile, resources, arch);
+    return cycles(layer, UnrolledWork::make(whole), tile, resources);
 }
 
 std::string ImplicitGemmSm90Tile::unsupported(const Layer& layer, const Arch& arch, bool exact_nonfinite) const {

@@ -28,7 +28,7 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
           t.processors})
         if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);
     if (t.resident != 0 && t.resident != 1) return fmt::format("resident is {}, allowed: 0 and 1", t.resident);
-    if (t.groups_m * t.groups_n * t.teams > 3) return "more than 3 warpgroups multiply";
+    if (t.groups_m * t.groups_n * t.teams > 4) return "more than 4 warpgroups multiply";
     const auto divides = [](std::int64_t whole, std::int64_t part, const char* what) {
         return whole % part == 0 ? std::string() : fmt::format("{} {} does not divide by {}", what, whole, part);
     };
@@ -78,6 +78,15 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     if (producer < 56) return fmt::format("a thread that loads has {} registers, needed: 56", producer);
     // ptxas holds single instructions to what each thread has at first.
     if (4 * run + 24 > even) return fmt::format("a product has {} sums of a thread with {} registers", 4 * run, even);
+    const std::int64_t cells = std::int64_t{2} * r.steps * r.tile_height * r.tile_width;
+    const std::int64_t held = producer < 45 + cell ? 1 : (producer - 44) / (cell + 1);
+    const std::int64_t loading = std::int64_t{128} * t.loaders;
+    while (2 * r.squads <= t.stages && 2 * r.squads <= 4 * t.loaders &&
+           (cells + loading / (2 * r.squads) - 1) / (loading / (2 * r.squads)) <= held)
+        r.squads *= 2;
+    r.batches = static_cast<int>((cells + loading / r.squads * held - 1) / (loading / r.squads * held));
+    r.piece_tiles = static_cast<int>(piece);
+    r.piece_lanes = static_cast<int>(std::min<std::int64_t>(32, std::max<std::int64_t>(1, 8 * piece * h.stride / cell)));
     return shortage(r, 255, arch);
 }
 

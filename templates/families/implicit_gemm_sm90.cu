@@ -40,7 +40,7 @@ constexpr int PLANE = TILE_H * TILE_W;  // cells
 constexpr int DEPTH_CHUNKS = ceil_div(layer::IN_PER_GROUP, plan::CHUNK);
 constexpr int COLUMN_SETS = Horizontal::used();
 
-// In cells. A stage of input is [step][part][half of the step][pixel], of weights [row tap][column tap][step][part][half]
+// In cells. A stage of input is [part][step][half of the step][pixel], of weights [row tap][column tap][step][part][half]
 // [channel].
 constexpr int INPUT_STAGE = STEPS * PARTS * 2 * PLANE, TAP_CELLS = STEPS * PARTS * 2 * BLOCK_CHANNELS;
 constexpr int WEIGHT_STAGE = TAPS_H * KW * TAP_CELLS;
@@ -101,7 +101,7 @@ __device__ __forceinline__ Vector<unsigned, 4> packed_unit(const Element* w, uns
     const Phase rows = PHASES_H[phase];
     const bool exists = row_tap < rows.taps && o < layer::OUT_PER_GROUP;
     const int kh = rows.first_tap + row_tap * layer::TAP_STEP_H;
-    Vector<Element, CELL> cell;
+    alignas(16) Vector<Element, CELL> cell;
 #pragma unroll
     for (int e = 0; e < CELL; ++e) {
         cell[e] = Element{};
@@ -112,9 +112,7 @@ __device__ __forceinline__ Vector<unsigned, 4> packed_unit(const Element* w, uns
         cell[e] = factor(load_global(w + at), low);
         if (part == 1) cell[e] = low;
     }
-    Vector<unsigned, 4> words;
-    __builtin_memcpy(&words, &cell, sizeof words);
-    return words;
+    return *reinterpret_cast<const Vector<unsigned, 4>*>(&cell);
 }
 
 // ---------------------------------------------------------------- loads
@@ -197,7 +195,7 @@ constexpr int TEAM_BARRIERS_AT = WEIGHTS_BARRIER_AT + 8;
 // that it has under way, so what is to be under way at a time is spread over threads. A squad takes a chunk in batches,
 // the same number of cells for each thread.
 constexpr int CELLS = 2 * STEPS * PLANE;
-constexpr int MOST_HELD = PRODUCER_REGISTERS < 44 + CELL ? 1 : (PRODUCER_REGISTERS - 44) / CELL;
+constexpr int MOST_HELD = PRODUCER_REGISTERS < 45 + CELL ? 1 : (PRODUCER_REGISTERS - 44) / (CELL + 1);
 constexpr int squads() {
     int n = 1;
     while (2 * n <= plan::STAGES && 2 * n <= 4 * plan::LOADERS &&
@@ -211,30 +209,43 @@ struct Batch {
     Element values[HELD][CELL];
 };
 
-// The `number`-th cell of a batch: its place among the chunk's, its pixel, and which channels it has.
-struct Cell {
-    int index, pixel, first;
-    __device__ __forceinline__ Cell(int batch, int number, int thread)
-        : index((batch * HELD + number) * SQUAD_THREADS + thread),
-          pixel(index % PLANE),
-          first(index / PLANE * CELL) {}
-    __device__ __forceinline__ bool exists() const { return CELLS % (SQUAD_THREADS * HELD) == 0 || index < CELLS; }
-};
+// The `k`-th cell of a thread and batch: its place among the chunk's.
+__device__ __forceinline__ int cell_of(int batch, int k, int thread) {
+    return (batch * HELD + k) * SQUAD_THREADS + thread;
+}
+__device__ __forceinline__ bool is_cell(int cell) { return CELLS % (SQUAD_THREADS * HELD) == 0 || cell < CELLS; }
 
-// Starts the loads of a batch of `from`, the first of `channels` channels at their depth.
-__device__ __forceinline__ void load_batch(const Work& work, const Element* from, int channels, int number, int thread,
-                                           Batch& batch) {
+// Where a batch's cells begin in the image, from the first channel of a chunk at its depth on; negative outside. The same
+// for all chunks of a tile.
+struct Sources {
+    index_t offset[HELD];
+};
+__device__ __forceinline__ Sources sources_of(const Work& work, int batch, int thread) {
+    Sources sources;
     const index_t channel_pitch = work.depth * work.plane;
     const int first_h = work.q_h + work.rows.low, first_w = work.q_w + FIRST_COLUMN;
 #pragma unroll
     for (int k = 0; k < HELD; ++k) {
-        const Cell cell(number, k, thread);
-        const int h = first_h + cell.pixel / TILE_W, w = first_w + cell.pixel % TILE_W;
-        const bool inside = cell.exists() && h >= 0 && h < work.height && w >= 0 && w < work.width;
-        const Element* source = from + (cell.first * channel_pitch + index_t(h) * work.width + w);
+        const int cell = cell_of(batch, k, thread), pixel = cell % PLANE, first = cell / PLANE * CELL;
+        const int h = first_h + pixel / TILE_W, w = first_w + pixel % TILE_W;
+        const bool inside = is_cell(cell) && h >= 0 && h < work.height && w >= 0 && w < work.width;
+        sources.offset[k] = inside ? first * channel_pitch + index_t(h) * work.width + w : -1;
+    }
+    return sources;
+}
+
+// Starts the loads of a batch of `from`, the first of `channels` channels.
+__device__ __forceinline__ void load_batch(const Work& work, const Sources& sources, const Element* from, int channels,
+                                           int number, int thread, Batch& batch) {
+    const index_t channel_pitch = work.depth * work.plane;
+#pragma unroll
+    for (int k = 0; k < HELD; ++k) {
+        const bool inside = sources.offset[k] >= 0;
+        const Element* source = from + sources.offset[k];
 #pragma unroll
         for (int e = 0; e < CELL; ++e) {
-            const bool exists = layer::IN_PER_GROUP % plan::CHUNK == 0 || cell.first + e < channels;
+            const bool exists = layer::IN_PER_GROUP % plan::CHUNK == 0 ||
+                                cell_of(number, k, thread) / PLANE * CELL + e < channels;
             batch.values[k][e] = load_global_if(source, inside && exists);
             source += channel_pitch;
         }
@@ -244,15 +255,13 @@ __device__ __forceinline__ void load_batch(const Work& work, const Element* from
 __device__ __forceinline__ void store_batch(char* stage, int number, int thread, const Batch& batch) {
 #pragma unroll
     for (int k = 0; k < HELD; ++k) {
-        const Cell cell(number, k, thread);
-        if (!cell.exists()) break;
+        const int cell = cell_of(number, k, thread);
+        if (!is_cell(cell)) break;
         Vector<Element, CELL> high, low;
 #pragma unroll
         for (int e = 0; e < CELL; ++e) high[e] = factor(batch.values[k][e], low[e]);
-        const int q = cell.first / CELL;  // half of a step
-        char* const target = stage + (SPLIT ? (q + q / 2 * 2) * PLANE + cell.pixel : cell.index) * 16;
-        *reinterpret_cast<Vector<Element, CELL>*>(target) = high;
-        if constexpr (SPLIT) *reinterpret_cast<Vector<Element, CELL>*>(target + 2 * PLANE * 16) = low;
+        *reinterpret_cast<Vector<Element, CELL>*>(stage + cell * 16) = high;
+        if constexpr (SPLIT) *reinterpret_cast<Vector<Element, CELL>*>(stage + (CELLS + cell) * 16) = low;
     }
 }
 
@@ -271,6 +280,8 @@ __device__ __forceinline__ void produce(const ConvtArgs& args, const Tiles& tile
 #pragma unroll 1
     for (long long tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
         const Work work = work_of(args, tiles, tile);
+        Sources sources;
+        if constexpr (BATCHES == 1) sources = sources_of(work, 0, thread);
 #pragma unroll 1
         for (int chunk = int((squad - first.count) % SQUADS); chunk < work.chunks; chunk += SQUADS) {
             const Position position{first.count + chunk};
@@ -289,7 +300,8 @@ __device__ __forceinline__ void produce(const ConvtArgs& args, const Tiles& tile
 #pragma unroll 1
             for (int number = 0; number < BATCHES; ++number) {
                 Batch batch;
-                load_batch(work, from, layer::IN_PER_GROUP - part * plan::CHUNK, number, thread, batch);
+                if constexpr (BATCHES > 1) sources = sources_of(work, number, thread);
+                load_batch(work, sources, from, layer::IN_PER_GROUP - part * plan::CHUNK, number, thread, batch);
                 if (number == 0) barrier_wait(position.empty(shared), position.turn() ^ 1);
                 store_batch(shared_memory() + position.slot() * (STAGE * 16), number, thread, batch);
             }
@@ -308,13 +320,16 @@ using Sums = float[COLUMN_SETS][RUNS][RUN_SUMS];
 __device__ __forceinline__ void multiply_stage(unsigned long long a, unsigned long long b, int taps, Sums& sums) {
     [[maybe_unused]] float partial[RUNS][RUN_SUMS];
     if constexpr (!SPLIT) products_begin();
-#pragma unroll 1
+    // A loop costs the pipe of products a pause, and code its length.
+    constexpr bool SAME = KH % layer::TAP_STEP_H == 0, UNROLL = SAME && !SPLIT && TAPS_H * KW * STEPS * RUNS <= 64;
+    if constexpr (SAME) taps = TAPS_H;
+#pragma unroll(UNROLL ? TAPS_H : 1)
     for (int j = 0; j < taps; ++j) {
 #pragma unroll(SPLIT ? 1 : STEPS)
         for (int step = 0; step < STEPS; ++step) {
             const unsigned long long left = a + (j * KW * TAP_CELLS + step * (PARTS * 2 * BLOCK_CHANNELS));
             const unsigned long long right =
-                b + ((taps - 1 - j) * (layer::OFFSET_STEP_H * TILE_W) + step * (PARTS * 2 * PLANE));
+                b + ((taps - 1 - j) * (layer::OFFSET_STEP_H * TILE_W) + step * (2 * PLANE));
             static_for<0, SW>([&](auto rw) {
                 if constexpr (Horizontal::used(rw)) {
                     constexpr int PHASE = decltype(rw)::value, SET = Horizontal::rank(PHASE);
@@ -330,7 +345,7 @@ __device__ __forceinline__ void multiply_stage(unsigned long long a, unsigned lo
                                 constexpr bool FIRST = I % plan::JOIN == 0;
                                 if constexpr (FIRST && decltype(run)::value == 0) products_begin();
                                 wgmma<Element>(partial[run], x + 2 * BLOCK_CHANNELS, y, FIRST ? 0 : 1);
-                                wgmma<Element>(partial[run], x, y + 2 * PLANE, 1);
+                                wgmma<Element>(partial[run], x, y + CELLS, 1);
                                 wgmma<Element>(partial[run], x, y, 1);
                             } else {
                                 wgmma<Element>(sums[SET][run], x, y, 1);
