@@ -73,6 +73,9 @@ CONVT_JIT_API int convt_launch(const convt_kernel* kernel, const convt_tensors* 
 /** Packs now what a launch with this `w`, `version` and `stream` would pack before it runs. Nothing to do for version
  * 0, and for kernels that read weights as they are. */
 CONVT_JIT_API int convt_pack_weights(const convt_kernel* kernel, const void* w, uint64_t version, void* stream);
+/** Device memory that a launch on these sizes takes for partial sums, of which each stream has one; 0: none. */
+CONVT_JIT_API int convt_workspace_bytes(const convt_kernel* kernel, int64_t batch, const int64_t* input, int rank,
+                                        uint64_t* bytes);
 
 /** Facts about the kernel that a launch would run now, valid as long as it is; NULL for a NULL kernel. */
 CONVT_JIT_API const char* convt_kernel_layer(const convt_kernel* kernel);  /**< without batch and input size */

@@ -60,8 +60,8 @@ public:
     /// A kernel that packs its weights enqueues that before, where it is needed. It owns info().packed_bytes of device
     /// memory for each stream, and workspace_bytes() of the largest launch, allocated when a launch on a stream first
     /// needs them (captures have their own) and freed with the last copy of the handle. No other allocation.
-    /// Throws LayerError for a wrong shape or a missing, unwanted or misaligned pointer, DriverError
-    /// where the launch fails or the context that the kernel was loaded into is gone.
+    /// Throws LayerError for a wrong shape or a missing, unwanted or misaligned pointer, DriverError where the launch
+    /// fails or the context that the kernel was loaded into is gone.
     void launch(const Tensors& tensors, const Shape& shape, StreamHandle stream = nullptr) const;
 
     /// Packs now what a launch with this `w`, version and stream would pack before it runs, so that launches, and

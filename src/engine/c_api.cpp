@@ -141,6 +141,12 @@ int convt_launch(const convt_kernel* kernel, const convt_tensors* tensors, int64
     });
 }
 
+int convt_workspace_bytes(const convt_kernel* kernel, int64_t batch, const int64_t* input, int rank, uint64_t* bytes) {
+    return guarded([&] {
+        required(bytes, "bytes") = required(kernel, "kernel").kernel.workspace_bytes({batch, sizes_of(input, rank)});
+    });
+}
+
 int convt_pack_weights(const convt_kernel* kernel, const void* w, uint64_t version, void* stream) {
     return guarded([&] { required(kernel, "kernel").kernel.pack_weights(w, version, stream); });
 }

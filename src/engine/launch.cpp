@@ -6,9 +6,11 @@
 #include "templates/device/args.cuh"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
-#include <utility>
+#include <variant>
+#include <vector>
 
 namespace convt_jit {
 namespace {
@@ -23,19 +25,8 @@ std::size_t number(const Kernel::Impl& kernel, Step step) {
 
 ConvtArgs arguments(const Kernel::Impl& kernel, const Tensors& t, const Shape& shape,
                     const KernelMemory::Parts& memory) {
-    ConvtArgs args{t.x,
-                   t.w,
-                   t.bias,
-                   t.residual,
-                   t.scale,
-                   t.shift,
-                   t.y,
-                   shape.batch,
-                   {},
-                   {},
-                   {},
-                   memory.packed,
-                   static_cast<float*>(memory.workspace)};
+    auto* const sums = static_cast<float*>(memory.workspace);
+    ConvtArgs args{t.x, t.w, t.bias, t.residual, t.scale, t.shift, t.y, shape.batch, {}, {}, {}, memory.packed, sums};
     const auto in = sizes_3d(shape.input);
     const auto out = sizes_3d(output_size(kernel.layer, shape.input));
     std::copy(in.begin(), in.end(), args.in);

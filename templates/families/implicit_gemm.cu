@@ -4,9 +4,10 @@
 // one row phase, all column phases and BLOCK_CHANNELS output channels of one group. Rows of the product are output
 // channels, columns are positions, and the sum runs over taps and input channels. The input tile of a chunk of channels
 // lies in shared memory once, as planes of words (device/mma.cuh): a tap is nothing but another first position in them.
-// Weights lie there in the order in which lanes hold them, as they do in packed memory. Depth taps of a plane only lengthen the loop over chunks.
-// Sums go through a slab of shared memory, where column phases come to lie side by side, and leave as whole lines. Where
-// there are too few blocks, plan::SPLIT of them share the chunks of one tile, and leave their sums to device/reduce.cuh.
+// Weights lie there in the order in which lanes hold them, as they do in packed memory. Depth taps of a plane only
+// lengthen the loop over chunks. Sums go through a slab of shared memory, where column phases come to lie side by side,
+// and leave as whole lines. Where there are too few blocks, plan::SPLIT of them share the chunks of one tile, and leave
+// their sums to device/reduce.cuh.
 
 // ---------------------------------------------------------------- constants of the tile
 enum Order { INPUTS, PLANES };                 // which blocks run side by side: that read, or write, the same
@@ -364,8 +365,8 @@ __device__ __forceinline__ float plain_sum(const Place& place, const Rows& rows,
     return sum;
 }
 
-// Writes lines of the block, finished or as partial sums: `channels` times POSITIONS_H. channel_of: a line's channel within the block; values_of: its
-// sums.
+// Writes lines of the block, finished or as partial sums: `channels` times POSITIONS_H. channel_of: a line's channel within
+// the block; values_of: its sums.
 template <class ChannelOf, class ValuesOf>
 __device__ __forceinline__ void store_lines(const ConvtArgs& args, const Place& place, int phase, int channels,
                                             const EpilogueChannel* finish, const ChannelOf& channel_of,

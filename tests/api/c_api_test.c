@@ -89,6 +89,10 @@ static void packs(convt_engine* engine) {
     w[0] = 1;
     tensors.weights_version = 0;
     CHECK(convt_launch(kernel, &tensors, 1, &input, 1, NULL) == CONVT_OK && y == 36);
+    uint64_t bytes = 1;
+    CHECK(convt_workspace_bytes(kernel, 1, &input, 1, &bytes) == CONVT_OK && bytes == 0);
+    CHECK(convt_workspace_bytes(kernel, 1, &input, 2, &bytes) == CONVT_LAYER_ERROR);
+    CHECK(convt_workspace_bytes(kernel, 1, &input, 1, NULL) == CONVT_LAYER_ERROR);
     convt_kernel_destroy(kernel);
 }
 

@@ -53,8 +53,10 @@ TEST_P(Graph, PackedWeightsInAGraph) {
     Engine engine = fresh_engine();
     const Layer layer = parse_layer("n2 c16 o24 in9x32 k3x3 s2 p1");
     PrepareOptions options = on(device);
-    options.plan = "implicit_gemm";
+    options.plan = "implicit_gemm chunk=8 stages=2 split=2";  // so that a launch is three kernels
     const Kernel kernel = engine.prepare(layer, options);
+    EXPECT_GT(kernel.info().packed_bytes, 0u);
+    EXPECT_GT(kernel.workspace_bytes(known_shape(layer)), 0u);
     const OnDevice data(device, layer);
     const auto want = reference(data.layer, data.shape, data.host);
     const Stream stream(device);

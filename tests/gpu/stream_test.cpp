@@ -122,6 +122,18 @@ TEST(Stream, RunsAreBitIdentical) {
         const auto first = run(engine, device, layer, shape, tensors);
         for (int again = 0; again < 5; ++again) EXPECT_EQ(run(engine, device, layer, shape, tensors), first) << text;
     }
+    CONVT_NEEDS_TENSOR_CORES();
+    for (const char* type : {"", " tf32", " f16", " bf16"}) {
+        const Layer layer = parse_layer(std::string("n1 c256 o72 in33x17 k4x4 s2 p1 bias gelu") + type);
+        const Shape shape = known_shape(layer);
+        const HostTensors tensors = random_tensors(layer, shape, 3);
+        RunOptions options;
+        options.prepare.plan = "implicit_gemm chunk=16 stages=2 split=8";
+        const auto first = run(engine, device, layer, shape, tensors, options);
+        EXPECT_EQ(differences(layer, first, reference(layer, shape, tensors)), "") << type;
+        for (int again = 0; again < 5; ++again)
+            EXPECT_EQ(run(engine, device, layer, shape, tensors, options), first) << type;
+    }
 }
 
 }  // namespace

@@ -293,10 +293,12 @@ FAKE cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, uns
     const Function& of = fake().functions_.at(function);
     const auto module = fake().modules_.find(of.module);
     if (module == fake().modules_.end() || module->second != fake().current()) return CUDA_ERROR_INVALID_HANDLE;
-    FakeLaunch launch{fake().current(), {x, y, z}, threads, shared_bytes, stream, of.name, {}, nullptr};
+    FakeLaunch launch{fake().current(), {x, y, z}, threads, shared_bytes, stream, of.name, {}, nullptr, nullptr};
     std::memcpy(launch.argument, parameters[0], sizeof launch.argument);
-    if (of.name.starts_with("convt_") && !of.name.ends_with("_pack"))
-        launch.packed = static_cast<const ConvtArgs*>(parameters[0])->packed;
+    if (of.name.starts_with("convt_") && !of.name.ends_with("_pack")) {
+        const auto& args = *static_cast<const ConvtArgs*>(parameters[0]);
+        launch.packed = args.packed, launch.workspace = args.workspace;
+    }
     fake().launches_.push_back(launch);
     return CUDA_SUCCESS;
 }

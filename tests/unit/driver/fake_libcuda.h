@@ -20,7 +20,8 @@ struct FakeLaunch {
     CUstream stream;
     std::string function;
     unsigned char argument[16];  // the first bytes of the kernel's parameter
-    const void* packed;          // of that of a main kernel of this library
+    const void* packed;          // of that of a kernel of this library that takes ConvtArgs
+    const void* workspace;
 };
 
 // Two devices. Calls that CUDA calls unsafe during a capture break every capture that forbids them, as the driver does.

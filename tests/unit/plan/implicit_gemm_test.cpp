@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace convt_jit {
 namespace {
 
@@ -46,7 +48,7 @@ TEST(ImplicitGemm, TextAndBack) {
     Plan plan = choose(layer, kHopper, {"implicit_gemm", false});
     EXPECT_EQ(parse_plan(to_string(plan), layer, kHopper), plan);
     auto& tile = std::get<ImplicitGemmTile>(plan.tile);
-    tile = {{2, 40}, 48, 3, 5, 24, 4, 7, 2, ImplicitGemmTile::kInputs};
+    tile = {{2, 40}, 48, 3, 5, 24, 4, 7, 2, ImplicitGemmTile::kInputs, 6};
     EXPECT_EQ(parse_plan(to_string(plan), layer, kHopper), plan);
 }
 
@@ -85,6 +87,9 @@ TEST(ImplicitGemm, RefusalsSayWhy) {
                    "stages=2"),
               "a warp has 2 times 8 positions of rows of 3: neither a part of a row nor whole rows");
     EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm stages=1"), "a ring needs two stages");
+    EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm chunk=16 stages=2 split=5"),
+              "split is 5, and there are no more than 4 chunks to share");
+    EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm split=33"), "split is 33, allowed: 1 to 32");
     EXPECT_EQ(
         with("c1048576 o1048576 k1", "implicit_gemm positions=4x32 block_channels=64 warps_m=2 warps_n=2 chunk=8"),
         "the packed weights take 4398046511104 bytes, allowed: up to 549755813888");
@@ -116,6 +121,26 @@ TEST(ImplicitGemm, TheGridCoversTheOutput) {
     EXPECT_EQ(planes.z, 3 * 4);
     tile.order = ImplicitGemmTile::kInputs;
     EXPECT_EQ(tile.grid(layer, known_shape(layer)).x, 2 * 4);
+    EXPECT_EQ(tile.workspace_bytes(layer, known_shape(layer)), 0);
+    tile.split = 2;
+    EXPECT_EQ(tile.grid(layer, known_shape(layer)).z, 3 * 2);
+    const std::int64_t outputs = 3 * 40 * 9 * 32 * 59;
+    EXPECT_EQ(tile.workspace_bytes(layer, known_shape(layer)), 2 * 4 * outputs);
+    EXPECT_EQ(tile.reduce_grid(layer, known_shape(layer)).x, (outputs + 1023) / 1024);
+}
+
+TEST(ImplicitGemm, SumsAreSharedWhereThereAreFewBlocks) {
+    const auto splits = [](const char* text) {
+        int most = 1;
+        for (const ImplicitGemmTile& tile : implicit_gemm_candidates(parse_layer(text), kHopper, 1'000'000))
+            most = std::max(most, tile.split);
+        return most;
+    };
+    EXPECT_EQ(splits("n64 c256 o256 in256x256 k4x4 s2 p1"), 1);
+    EXPECT_EQ(splits("c256 o256 k4x4 s2 p1"), 1) << "sizes that are not known may be large";
+    EXPECT_EQ(splits("n1 c512 o256 in8x8 k4x4 s2 p1"), 16);
+    EXPECT_EQ(splits("n1 c32 o16 in8x8 k4x4 s2 p1"), 4) << "chunks to share";
+    EXPECT_GT(ImplicitGemmTile::standard(parse_layer("n1 c1024 o512 in8x8 k4x4 s2 p1"), kHopper).split, 1);
 }
 
 TEST(ImplicitGemm, ModelKnowsWhatTensorCoresAreGoodFor) {

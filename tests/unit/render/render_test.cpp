@@ -62,6 +62,8 @@ TEST(Render, EveryParameterChangesTheSource) {
     for (const char* plan : plans)
         EXPECT_TRUE(sources.insert(render_text(kLayer, {90, 0}, {plan, false}).text).second) << plan;
     EXPECT_TRUE(sources.insert(render_text(kLayer, {80, 0}).text).second);
+    for (const char* plan : {"implicit_gemm chunk=8 split=1", "implicit_gemm chunk=8 split=2"})
+        EXPECT_TRUE(sources.insert(render_text("c32 o64 k3", {90, 0}, {plan, false}).text).second) << plan;
 }
 
 TEST(Render, SizesThatAreGivenAtLaunchDoNotChangeTheSource) {
@@ -108,6 +110,11 @@ TEST(Render, CompilesForEveryArch) {
             SCOPED_TRACE(std::string(text) + " " + to_string(arch));
             EXPECT_NO_THROW((void)nvrtc.compile(render_text(text, arch, {"implicit_gemm", false}), arch));
         }
+    for (const char* text : {"c64 o64 k3x5 s2x3 bias residual", "c64 o40 k4 s2 p1 f16 affine gelu"}) {
+        SCOPED_TRACE(text);
+        const PlanOptions shared{"implicit_gemm chunk=16 stages=2 split=2", false};
+        EXPECT_NO_THROW((void)nvrtc.compile(render_text(text, {90, 0}, shared), {90, 0}));
+    }
     // The other families and the rare options on one arch: what differs between archs is in the pieces that all share.
     const Arch hopper{90, 0};
     for (const char* text : layers)
