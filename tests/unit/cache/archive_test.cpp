@@ -208,6 +208,7 @@ TEST_F(Archive, RefusesWhatWasNotMadeByIt) {
     const auto says = [&](const std::string& archive, const std::string& what) {
         const std::string why = refusal(archive);
         EXPECT_NE(why.find(what), std::string::npos) << why;
+        EXPECT_EQ(why.find("exception"), std::string::npos) << "in words of our own: " << why;
     };
     says("", "cut");
     says("no tar at all, " + std::string(2000, 'x'), "no plain tar");

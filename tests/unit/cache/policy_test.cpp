@@ -136,9 +136,12 @@ TEST(Settings, AReadOnlyDirectoryThatIsNoneIsWarnedAboutOnce) {
     ASSERT_EQ(warnings.lines().size(), 3u);
     EXPECT_NE(warnings.lines()[0].find('"' + missing + "\", which is not there; allowed: "), std::string::npos);
     EXPECT_NE(warnings.lines()[1].find('"' + file + "\", which is no directory; allowed: "), std::string::npos);
-    open_disk_stores({.layers = {missing}});
+    CacheSettings settings;
+    settings.layers = {missing};
+    EXPECT_NE(open_disk_stores(settings), nullptr);
     EXPECT_EQ(warnings.lines().size(), 3u);
-    open_disk_stores({.layers = {scratch / "another"}});
+    settings.layers = {scratch / "another"};
+    EXPECT_NE(open_disk_stores(settings), nullptr);
     EXPECT_EQ(warnings.lines().size(), 4u) << "an engine warns";
 }
 
