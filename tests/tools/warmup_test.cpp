@@ -1,18 +1,14 @@
 #include "convt_jit/convt_jit.h"
-#include "program.h"
 #include "subject/arch.h"
+#include "warmup_program.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <regex>
 #include <set>
-#include <thread>
 
 namespace convt_jit::tools::test {
 namespace {
@@ -21,66 +17,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-class Warmup : public ProgramTest {
-protected:
-    [[nodiscard]] json answer(const std::string& arguments, int code, const std::string& environment = "") const {
-        const Outcome outcome = convt("warmup " + arguments + " --json", environment);
-        EXPECT_EQ(outcome.code, code) << arguments << "\n" << outcome.out << outcome.err;
-        return json::parse(outcome.out);
-    }
-    void expect_usage(const std::string& arguments, const std::string& message) const {
-        SCOPED_TRACE(arguments);
-        const Outcome outcome = convt("warmup " + arguments);
-        EXPECT_EQ(outcome.code, 2) << outcome.out;
-        EXPECT_THAT(outcome.err, HasSubstr(message));
-        EXPECT_EQ(outcome.out, "");
-        EXPECT_FALSE(fs::exists(cache_path()));
-    }
-    [[nodiscard]] fs::path cache_path() const { return directory_ / "cache"; }
-    [[nodiscard]] std::set<std::string> entries() const {
-        std::set<std::string> keys;
-        if (!fs::exists(cache_path())) return keys;
-        for (const auto& file : fs::recursive_directory_iterator(cache_path()))
-            if (file.path().extension() == ".cubin") keys.insert(file.path().stem());
-        return keys;
-    }
-    // Layers that differ in their channels: as many kernels.
-    [[nodiscard]] std::string file_of_layers(int count) const {
-        std::string lines;
-        for (int i = 1; i <= count; ++i)
-            lines += fmt::format(
-                R"({{"name": "up{}", "in_channels": 2, "out_channels": {}, "kernel_size": [3, 3], "stride": 2}})"
-                "\n",
-                i, i);
-        const auto file = directory_ / "layers.jsonl";
-        write_text(file, lines);
-        return file.string();
-    }
-    // Runs the program beside this test, with its answer going to directory_/beside; what it says of its progress is
-    // not kept.
-    [[nodiscard]] pid_t start(const std::string& arguments) const {
-        const std::string command =
-            fmt::format("CONVT_JIT_CACHE_DIR='{}' exec '{}' warmup {} >'{}' 2>/dev/null", cache_path().string(),
-                        CONVT_PROGRAM, arguments, (directory_ / "beside").string());
-        const pid_t process = fork();
-        if (process == 0) {
-            execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-            _exit(127);
-        }
-        return process;
-    }
-    void wait_for_entries(std::size_t count) const {
-        for (int i = 0; i < 1200 && entries().size() < count; ++i)
-            std::this_thread::sleep_for(std::chrono::milliseconds(50));
-        ASSERT_GE(entries().size(), count);
-    }
-    static int end_of(pid_t process) {
-        int status = 0;
-        EXPECT_EQ(waitpid(process, &status, 0), process);
-        return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-    }
-};
 
 TEST_F(Warmup, FillsTheCacheForEveryArch) {
     const std::string question = "'c2 o2 k3 relu' 'c2 o3 in7x9 k3x3' --arch sm_80,sm_90";
@@ -256,109 +192,6 @@ TEST_F(Warmup, CheckSaysWhyAnEntryIsNotUsed) {
     fs::remove_all(cache_path());
     expect_told("absent", "no such directory");
     EXPECT_FALSE(fs::exists(cache_path())) << "a check makes nothing";
-}
-
-TEST_F(Warmup, ACapThatIsTooSmallIsAFailure) {
-    const std::string question = "'c2 o2 k3' 'c2 o3 k3' --arch sm_90";
-    const Outcome outcome = convt("warmup " + question, "CONVT_JIT_CACHE_MAX_BYTES=1K");
-    EXPECT_EQ(outcome.code, 1) << outcome.out;
-    EXPECT_THAT(outcome.err, HasSubstr("CONVT_JIT_CACHE_MAX_BYTES is 1024: what is put there next"));
-    EXPECT_THAT(outcome.err, HasSubstr("--max-bytes"));
-    EXPECT_EQ(entries().size(), 2U);
-    // Who only looks is told, and finds what there is.
-    const Outcome looked = convt("warmup --check " + question, "CONVT_JIT_CACHE_MAX_BYTES=1k");
-    EXPECT_EQ(looked.code, 0) << looked.out;
-    EXPECT_THAT(looked.err, HasSubstr("CONVT_JIT_CACHE_MAX_BYTES is 1024"));
-    const json again = answer(question, 1, "CONVT_JIT_CACHE_MAX_BYTES=1K");
-    EXPECT_EQ(again.at("hits"), 2);
-    EXPECT_TRUE(again.at("over_cap"));
-    std::uint64_t bytes = 0;
-    for (const std::string& key : entries()) bytes += fs::file_size(cache_path() / key.substr(0, 2) / (key + ".cubin"));
-    EXPECT_EQ(again.at("bytes"), bytes);
-    EXPECT_EQ(again.at("max_bytes"), 1024);
-    // The other shards' kernels need room, too.
-    EXPECT_EQ(answer(question + " --shard 0/2", 1, fmt::format("CONVT_JIT_CACHE_MAX_BYTES={}", bytes - 1)).at("bytes"),
-              bytes);
-    EXPECT_EQ(answer(question, 0, fmt::format("CONVT_JIT_CACHE_MAX_BYTES={}", 2 * bytes)).at("hits"), 2);
-    const Outcome tight = convt("warmup " + question, fmt::format("CONVT_JIT_CACHE_MAX_BYTES={}", bytes));
-    EXPECT_EQ(tight.code, 0) << "all is there, and stays until more comes";
-    EXPECT_THAT(tight.err, HasSubstr("may evict some of them"));
-    EXPECT_EQ(answer(question, 0, "CONVT_JIT_CACHE_MAX_BYTES=0").at("over_cap"), false);
-    // What is only read has no cap.
-    fs::rename(cache_path(), directory_ / "image");
-    EXPECT_EQ(
-        answer(question, 0,
-               fmt::format("CONVT_JIT_CACHE_MAX_BYTES=1K CONVT_JIT_CACHE_PATH='{}'", (directory_ / "image").string()))
-            .at("bytes"),
-        0);
-}
-
-TEST_F(Warmup, ADirectoryThatIsRemovedMeanwhileIsToldAsSuch) {
-    const pid_t process = start("--layers " + file_of_layers(7) + " --arch sm_90 --jobs 1 --json");
-    ASSERT_NO_FATAL_FAILURE(wait_for_entries(2));
-    fs::rename(cache_path(), directory_ / "taken");
-    EXPECT_EQ(end_of(process), 1);
-    const json told = json::parse(read_file(directory_ / "beside"));
-    ASSERT_GE(told.at("failures").size(), 2U);
-    EXPECT_THAT(told["failures"][0].at("why").get<std::string>(), HasSubstr("was removed or renamed meanwhile"));
-}
-
-TEST_F(Warmup, OutputsTakeTheirInputsPlaceInNoWay) {
-    const std::string layers = file_of_layers(1), before = read_file(layers);
-    fs::create_hard_link(layers, directory_ / "same");
-    fs::create_symlink(layers, directory_ / "link");
-    for (const auto& file :
-         {fs::path(layers), directory_ / "same", directory_ / "link", directory_ / "." / "layers.jsonl"})
-        expect_usage(fmt::format("--layers {} --arch sm_90 --manifest {}", layers, file.string()),
-                     "is the file that --layers reads");
-    EXPECT_EQ(read_file(layers), before);
-    expect_usage("'c2 o2 k3' --arch sm_90 --manifest " + cache_path().string(), "is within the cache directory");
-    expect_usage("'c2 o2 k3' --arch sm_90 --cache " + (directory_ / "new" / "cache").string() + " --manifest " +
-                     (directory_ / "new").string(),
-                 "is within the cache directory");
-    EXPECT_FALSE(fs::exists(directory_ / "new"));
-    EXPECT_EQ(convt("warmup 'c2 o2 k3' --arch sm_90").code, 0);
-    const Outcome inside =
-        convt("warmup 'c2 o2 k3' --arch sm_90 --manifest " + (cache_path() / "manifest.json").string());
-    EXPECT_EQ(inside.code, 2);
-    EXPECT_FALSE(fs::exists(cache_path() / "manifest.json"));
-}
-
-// Whoever waits for a pipe can be stopped.
-TEST_F(Warmup, SignalsEndWhatHasNotBegunAndWhatIsDone) {
-    EXPECT_EQ(convt("warmup 'c2 o2 k3' --arch sm_90").code, 0);
-    const std::string pipe = (directory_ / "pipe").string();
-    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-    const std::vector<std::pair<std::string, int>> cases = {
-        {"--layers " + pipe + " --arch sm_90", SIGINT},
-        {"--layers " + pipe + " --arch sm_90", SIGTERM},
-        {"'c2 o2 k3' --arch sm_90 --check --manifest " + pipe, SIGTERM},
-        {"'c2 o2 k3' --arch sm_90 --manifest " + pipe, SIGINT}};
-    for (const auto& [arguments, signal] : cases) {
-        SCOPED_TRACE(arguments);
-        const pid_t process = start(arguments);
-        std::this_thread::sleep_for(std::chrono::seconds(1));
-        int status = 0;
-        ASSERT_EQ(waitpid(process, &status, WNOHANG), 0) << "it waits";
-        kill(process, signal);
-        bool ended = false;
-        for (int i = 0; i < 200 && !ended; ++i) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(50));
-            ended = waitpid(process, &status, WNOHANG) == process;
-        }
-        EXPECT_TRUE(ended && WIFSIGNALED(status) && WTERMSIG(status) == signal) << status;
-        if (ended) continue;
-        kill(process, SIGKILL);
-        end_of(process);
-    }
-    // A pipe with two ends is as good as a file.
-    const std::string copy = (directory_ / "copy").string();
-    const std::string command = fmt::format(
-        "cat '{}' >'{}' & CONVT_JIT_CACHE_DIR='{}' '{}' warmup 'c2 o2 k3' --arch sm_90 --manifest '{}' "
-        ">/dev/null 2>&1; code=$?; wait; exit $code",
-        pipe, copy, cache_path().string(), CONVT_PROGRAM, pipe);
-    EXPECT_EQ(std::system(command.c_str()), 0);
-    EXPECT_THAT(read_file(copy), HasSubstr("\"compiled_for\""));
 }
 
 TEST_F(Warmup, ABadSettingIsWarnedAboutOnce) {
