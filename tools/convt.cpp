@@ -16,10 +16,12 @@
 
 #include <cstdio>
 #include <sstream>
+#include <system_error>
 
 namespace {
 
 using convt_jit::tools::complain;
+using convt_jit::tools::shown_in_line;
 
 constexpr int kFailed = 1, kBadUsage = 2;
 
@@ -39,16 +41,18 @@ std::string unknown_word(const CLI::App& app) {
 int tell(const CLI::App& app, const CLI::ParseError& error) {
     if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
         if (const std::string unknown = unknown_word(app); !unknown.empty()) {
-            complain(unknown);
+            complain(shown_in_line(unknown));
             return kBadUsage;
         }
     }
     std::ostringstream out, err;
-    const bool good = app.exit(error, out, err) == 0;
-    if (!err.str().empty()) complain(err.str().substr(0, err.str().find_last_not_of('\n') + 1));
+    if (app.exit(error, out, err) != 0) {
+        complain(shown_in_line(error.what()) + "\nRun with --help for more information.");
+        return kBadUsage;
+    }
     std::fputs(out.str().c_str(), stdout);
     convt_jit::tools::finish_output();
-    return good ? 0 : kBadUsage;
+    return 0;
 }
 
 int run(CLI::App& app, int argc, char** argv, const int& status) {
@@ -80,12 +84,23 @@ int main(int argc, char** argv) {
     convt_jit::tools::add_worker(app, status);
     try {
         return run(app, argc, argv, status);
+        // What these say is a line, and what is in it of a user's text shall not break it.
     } catch (const convt_jit::tools::UsageError& error) {
-        complain(error.what());
+        complain(shown_in_line(error.what()));
         return kBadUsage;
     } catch (const convt_jit::LayerError& error) {
-        complain(error.what());
+        complain(shown_in_line(error.what()));
         return kBadUsage;
+    } catch (const convt_jit::CacheError& error) {
+        complain(shown_in_line(error.what()));
+        return kFailed;
+    } catch (const std::system_error& error) {
+        // Whoever prints does not know where to.
+        if (std::ferror(stdout) != 0)
+            complain("standard output cannot be written to: " + error.code().message());
+        else
+            complain(shown_in_line(error.what()));
+        return kFailed;
     } catch (const std::exception& error) {
         complain(error.what());
         return kFailed;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -101,6 +102,8 @@ struct CacheVerification {
     std::vector<CacheFinding> findings;
     /// Whether something that was kept is lost or cannot be read.
     [[nodiscard]] CONVT_JIT_API bool damaged() const noexcept;
+    /// How much is not loaded since somebody else could have written it.
+    [[nodiscard]] CONVT_JIT_API std::size_t untrusted() const noexcept;
 };
 
 struct CacheVerdict {
@@ -124,6 +127,7 @@ struct CacheTransfer {
     std::size_t entries = 0;  ///< written or kept
     std::size_t skipped = 0;  ///< there already (import); damaged, not trusted or of another format (export)
     std::uint64_t bytes = 0;
+    std::vector<CacheSkipped> left_out = {};  ///< those that an export skipped, each with the reason
 };
 
 /// What a lookup wants. The last three help to tell why a source differs; they may be empty.
@@ -143,16 +147,25 @@ struct CacheUnused {
     std::string why;
 };
 
+/// Which of two entries tells more about a miss: the one of whose layer fewer fields differ, then the one with fewer
+/// differences in all, then with fewer in its plan, then the one used more recently.
+[[nodiscard]] CONVT_JIT_API bool is_nearer(const CacheWanted& wanted, const CacheEntry& a, const CacheEntry& b);
+
 struct CacheExplanation {
     std::string key;                         ///< empty where the producer is not known
     std::optional<CacheEntry> hit;           ///< what a lookup would use
-    std::optional<CacheEntry> nearest;       ///< on a miss: the entry with the fewest differences
+    std::optional<CacheEntry> nearest;       ///< on a miss: the entry that comes nearest, see is_nearer
     std::vector<CacheDifference> differing;  ///< fields of the key, and what tells why the source differs
     std::vector<CacheUnused> unused;         ///< what would have been a hit
 };
 
 /// The directories that an engine asks, in its order: the user's, then those of $CONVT_JIT_CACHE_PATH.
 [[nodiscard]] CONVT_JIT_API std::vector<std::string> cache_directories();
+
+/// The cap that an engine keeps the first of them under: $CONVT_JIT_CACHE_MAX_BYTES; 0: none.
+[[nodiscard]] CONVT_JIT_API std::uint64_t cache_max_bytes();
+/// As that variable takes it: "1073741824", "512K", "64m", "1G", "2T", powers of 1024. Nothing where it is no size.
+[[nodiscard]] CONVT_JIT_API std::optional<std::uint64_t> parse_bytes(std::string_view text) noexcept;
 
 /// One cache directory. Every call looks anew. Methods throw CacheError.
 class CONVT_JIT_API Cache {
@@ -178,11 +191,14 @@ public:
     CacheVerification verify(bool repair = false) const;
     /// Removes the least recently used until `max_bytes` are left ($CONVT_JIT_CACHE_MAX_BYTES where unset).
     CacheTrim trim(std::optional<std::uint64_t> max_bytes = std::nullopt, bool dry_run = false) const;
-    /// Removes what is of one of those archs (all where empty) and was not used for so many seconds.
+    /// Removes what is of one of those archs (all where empty) and was not used for so many seconds. An arch means what
+    /// Engine::compile makes for it: "sm_90a" the entries of sm_90a, and those of sm_90, which have no use for the
+    /// suffix.
     CacheTrim prune(const std::vector<std::string>& archs, double older_than_seconds, bool dry_run = false) const;
 
-    /// Writes a plain tar: the entries (of those archs; all where empty), then a manifest with digests. Throws, and
-    /// writes nothing, where a folder of the cache cannot be read.
+    /// Writes a plain tar: the entries (of those archs, as above; all where empty), then a manifest with digests.
+    /// Writes nothing where there is no such entry. Throws, and writes nothing, where a folder of the cache cannot be
+    /// read.
     CacheTransfer export_to(const std::string& file, const std::vector<std::string>& archs = {}) const;
     /// Checks the whole file against its manifest first, and keeps all of its entries or, where anything is wrong,
     /// none.

@@ -96,6 +96,7 @@ public:
 
     /// What a lookup for an arch asks the caches for, in a process that starts now: for Cache::explain. Needs no
     /// device. Opens no compiler that a cache directory remembers; the producer stays empty where there is none.
+    /// Changes nothing, in no directory.
     [[nodiscard]] static CacheWanted wanted(const Layer& layer, const std::string& arch,
                                             const PrepareOptions& options = {});
 

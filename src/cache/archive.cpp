@@ -1,5 +1,6 @@
 #include "cache/archive.h"
 
+#include "cache/arch_filter.h"
 #include "cache/entry_file.h"
 #include "cache/intake.h"
 #include "cache/inventory.h"
@@ -14,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -64,8 +66,10 @@ Manifest parse_manifest(const std::string& text, const std::string& file) {
         for (const auto& item : parsed.at("producers"))
             if (!manifest.producers.insert(item.get<std::string>()).second)
                 throw CacheError(file, "its manifest names a producer twice");
-    } catch (const json::exception& error) {
-        throw CacheError(file, std::string("its manifest cannot be read: ") + error.what());
+    } catch (const json::exception&) {
+        throw CacheError(file,
+                         "its manifest cannot be read; allowed: a JSON object with format, entries (each with key, "
+                         "bytes and digest) and producers");
     }
     return manifest;
 }
@@ -150,6 +154,13 @@ Manifest read_archive(const FileDescriptor& opened, const std::string& file,
     throw CacheError(subject, error.message());
 }
 
+// Whether an entry that cannot be read is none of those archs all the same, as its header tells.
+bool is_of_others(const Root& root, const std::string& key, const std::vector<std::string>& archs) {
+    if (archs.empty()) return false;
+    const auto listed = read_header(root, key);
+    return listed && !means(archs, listed->entry.key.arch);
+}
+
 }  // namespace
 
 CacheTransfer export_archive(const Root& root, const std::string& file, const std::vector<std::string>& archs) {
@@ -164,6 +175,7 @@ CacheTransfer export_archive(const Root& root, const std::string& file, const st
     const auto folder =
         open_at(AT_FDCWD, path.has_parent_path() ? path.parent_path().c_str() : ".", O_RDONLY | O_DIRECTORY, 0, error);
     if (error) refuse(file, error);
+    sweep_orphans(folder);  // an export that was killed here has left what it had written
     Publication archive(folder, path.filename().string());
     if (error = archive.begin(0666); error) refuse(file, error);
 
@@ -178,10 +190,13 @@ CacheTransfer export_archive(const Root& root, const std::string& file, const st
     std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.key < b.key; });
     for (const auto& item : items) {
         const Read read = read_entry(root, item.key);
-        if (read.entry && !archs.empty() && std::find(archs.begin(), archs.end(), read.entry->key.arch) == archs.end())
-            continue;
+        if (read.entry && !means(archs, read.entry->key.arch)) continue;
         if (!read.entry) {
+            if (is(read.error, ENOENT) || is_of_others(root, item.key, archs))
+                continue;  // evicted meanwhile, or not asked for
             ++transfer.skipped;
+            transfer.left_out.push_back(
+                {member_name(item.key), read.damage.empty() ? read.error.message() : read.damage});
             continue;
         }
         if (error = archive.write(tar_member(member_name(item.key), read.bytes)); error) refuse(file, error);
@@ -190,6 +205,7 @@ CacheTransfer export_archive(const Root& root, const std::string& file, const st
         ++transfer.entries;
         transfer.bytes += read.bytes.size();
     }
+    if (manifest.entries.empty()) return transfer;  // a file of nothing would be taken for an export
     for (const auto& producer : manifest.producers) {
         if (!has_member(producer)) continue;
         if (error = archive.write(tar_member(producer_member(producer), "")); error) refuse(file, error);

@@ -12,8 +12,9 @@
 namespace convt_jit {
 
 // Entries in the order of their keys, then the names of their producers, so that the archive is a cache when unpacked;
-// the manifest last: an archive that is cut has none. Throws CacheError, also where a folder cannot be read: what was
-// left out would look as if it had never been there.
+// the manifest last: an archive that is cut has none. Without a single entry there is no file, and what had its name
+// stays. Throws CacheError, also where a folder cannot be read: what was left out would look as if it had never been
+// there.
 CacheTransfer export_archive(const Root& root, const std::string& file, const std::vector<std::string>& archs);
 
 // An archive that has been read to its end and found sound. Kept open, so that it stays the same file.

@@ -146,7 +146,13 @@ CacheTrim to_public(TrimReport report) {
 
 }  // namespace
 
-std::vector<std::string> cache_directories() { return directories(cache_settings()); }
+std::vector<std::string> cache_directories() {
+    const CacheSettings settings = cache_settings();
+    check_layers(settings.layers);
+    return directories(settings);
+}
+
+std::uint64_t cache_max_bytes() { return cache_settings().max_bytes; }
 
 Cache::Cache(std::optional<std::string> directory) {
     if (!directory) directory = default_cache_directory();

@@ -5,6 +5,7 @@
 #include "cache/inventory.h"
 #include "cache/key_lock.h"
 #include "cache/layout.h"
+#include "cache/link.h"
 #include "cache/producers.h"
 #include "cache/quarantine.h"
 #include "cache/temporary.h"
@@ -35,7 +36,13 @@ bool is_absent(const std::error_code& error) { return is(error, ENOENT) || is(er
 bool is_passing(const std::error_code& error) { return is(error, EBUSY) || is(error, ESTALE) || is(error, ENOENT); }
 
 std::string with_remedy(const std::error_code& error) {
-    return error.message() + (is_distrust(error) ? "" : " (CONVT_JIT_CACHE_DIR names another directory)");
+    const bool says_it = is_distrust(error) || is_link(error);
+    return error.message() + (says_it ? "" : " (CONVT_JIT_CACHE_DIR names another directory)");
+}
+
+// Each folder that is none is a cause of its own; what else stops one stops them all.
+std::string cause_of(const std::error_code& error, const std::string& folder) {
+    return error.message() + (is_link(error) || is(error, ENOTDIR) ? folder : "");
 }
 
 }  // namespace
@@ -47,18 +54,21 @@ DiskStore::DiskStore(DiskOptions options) : options_(std::move(options)) {}
 std::shared_ptr<const Entry> DiskStore::find(const std::string& key) try {
     if (!is_digest(key)) return nullptr;
     std::error_code error;
+    std::string folder;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-        if (auto entry = try_find(key, error)) return entry;
+        if (auto entry = try_find(key, error, folder)) return entry;
         if (!is(error, ESTALE)) break;
     }
-    if (error && !is_absent(error)) warn(error.message(), key + " is not used: " + with_remedy(error));
+    if (error && !is_absent(error))
+        warn(cause_of(error, folder), (folder.empty() ? key : folder) + " is not used: " + with_remedy(error));
     return nullptr;
 } catch (const std::exception& error) {
     warn(error.what(), error.what());
     return nullptr;
 }
 
-std::shared_ptr<const Entry> DiskStore::try_find(const std::string& key, std::error_code& error) {
+std::shared_ptr<const Entry> DiskStore::try_find(const std::string& key, std::error_code& error, std::string& folder) {
+    folder.clear();
     const auto root = Root::open(options_.directory, options_.trusted, error);
     if (!root) return nullptr;
     Read read = read_entry(*root, key);
@@ -68,6 +78,7 @@ std::shared_ptr<const Entry> DiskStore::try_find(const std::string& key, std::er
         return nullptr;
     }
     error = read.error;
+    if (!read.folder) folder = path_of_folder(key);
     if (!read.entry) return nullptr;
     mark_used(*root, key, read.file);
     return std::make_shared<const Entry>(*std::move(read.entry));
@@ -99,28 +110,36 @@ bool DiskStore::put(const std::string& key, const Entry& entry) try {
     if (!writes() || !is_digest(key) || digest(entry.key) != key) return false;
     const std::string bytes = encode(entry);
     std::error_code error;
+    std::string folder;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-        error = try_put(key, entry, bytes);
+        error = try_put(key, entry, bytes, folder);
         if (!error) return true;
         if (!is_passing(error)) break;
         std::this_thread::sleep_for((attempt + 1) * 5ms);
     }
     std::error_code ignored;
-    if (is_passing(error) && try_find(key, ignored) != nullptr) return true;  // another process was faster
-    warn(error.message(), "kernels are not kept: " + with_remedy(error));
+    std::string nowhere;
+    if (is_passing(error) && try_find(key, ignored, nowhere) != nullptr) return true;  // another process was faster
+    warn(cause_of(error, folder),
+         "kernels are not kept: " + (folder.empty() ? "" : folder + ": ") + with_remedy(error));
     return false;
 } catch (const std::exception& error) {
     warn(error.what(), std::string("kernels are not kept: ") + error.what());
     return false;
 }
 
-std::error_code DiskStore::try_put(const std::string& key, const Entry& entry, const std::string& bytes) {
+std::error_code DiskStore::try_put(const std::string& key, const Entry& entry, const std::string& bytes,
+                                   std::string& in_the_way) {
+    in_the_way.clear();
     std::error_code error;
     const auto root = Root::make(options_.directory, options_.trusted, error);
     if (!root) return error;
     const std::string folder_name = layout::fan_out(key), name = layout::entry_name(key);
     const auto folder = root->make_folder(folder_name, error);
-    if (error) return error;
+    if (error) {
+        in_the_way = path_of_folder(key);
+        return error;
+    }
     if (!swept_[std::stoul(folder_name, nullptr, 16)].exchange(true)) sweep_orphans(folder);
     if (!swept_root_.exchange(true)) sweep_orphans(root->directory());
 
@@ -186,6 +205,10 @@ std::vector<std::string> DiskStore::producers() try {
     return root ? known_producers(*root) : std::vector<std::string>();
 } catch (const std::exception&) {
     return {};
+}
+
+std::string DiskStore::path_of_folder(const std::string& key) const {
+    return options_.directory + "/" + layout::fan_out(key);
 }
 
 void DiskStore::warn(const std::string& cause, const std::string& line) {

@@ -42,10 +42,13 @@ public:
     std::string describe() const override;
 
 private:
-    std::shared_ptr<const Entry> try_find(const std::string& key, std::error_code& error);
-    std::error_code try_put(const std::string& key, const Entry& entry, const std::string& bytes);
+    // `folder`, `in_the_way` become the path of the folder that is in the way, where it is one.
+    std::shared_ptr<const Entry> try_find(const std::string& key, std::error_code& error, std::string& folder);
+    std::error_code try_put(const std::string& key, const Entry& entry, const std::string& bytes,
+                            std::string& in_the_way);
     void set_damaged_aside(const Root& root, const std::string& key, const Read& read);
     void mark_used(const Root& root, const std::string& key, const FileDescriptor& file);
+    [[nodiscard]] std::string path_of_folder(const std::string& key) const;
     void account(const Root& root, std::int64_t more_bytes);
     // One warning per cause: a full disk or a damaged file would otherwise fill the log at every call.
     void warn(const std::string& cause, const std::string& line);

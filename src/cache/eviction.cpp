@@ -1,5 +1,7 @@
 #include "cache/eviction.h"
 
+#include "cache/arch_filter.h"
+
 #include <algorithm>
 #include <numeric>
 #include <tuple>
@@ -66,7 +68,7 @@ std::vector<Verdict> prune_verdicts(const std::vector<Candidate>& candidates, co
     std::vector<Verdict> verdicts;
     verdicts.reserve(candidates.size());
     for (const auto& candidate : candidates) {
-        if (!rule.archs.empty() && std::find(rule.archs.begin(), rule.archs.end(), candidate.arch) == rule.archs.end())
+        if (!means(rule.archs, candidate.arch))
             verdicts.push_back(Verdict::keep_other_arch);
         else if (rule.older_than.count() > 0 && younger(candidate.used, rule.older_than, rule.time))
             verdicts.push_back(Verdict::keep_young);

@@ -41,7 +41,7 @@ struct TrimRule {
 [[nodiscard]] std::vector<Verdict> trim_verdicts(const std::vector<Candidate>& candidates, const TrimRule& rule);
 
 struct PruneRule {
-    std::vector<std::string> archs;  // empty: all
+    std::vector<std::string> archs;  // empty: all; see arch_filter.h
     std::chrono::seconds older_than{0};
     CacheTime time;
 };

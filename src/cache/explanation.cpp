@@ -1,5 +1,8 @@
 #include "cache/explanation.h"
 
+#include <algorithm>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <tuple>
 
@@ -8,6 +11,21 @@ namespace {
 
 bool same_source(const CacheWanted& wanted, const CacheEntry& entry) {
     return wanted.fields.source == entry.fields.source;
+}
+
+std::vector<std::string> words(const std::string& text) {
+    std::istringstream stream(text);
+    std::vector<std::string> all{std::istream_iterator<std::string>(stream), {}};
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+// Fields of layers and plans are words: how many of them must be added, removed or replaced.
+std::size_t differing_words(const std::string& a, const std::string& b) {
+    const auto of_a = words(a), of_b = words(b);
+    std::vector<std::string> common;
+    std::set_intersection(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(), std::back_inserter(common));
+    return std::max(of_a.size(), of_b.size()) - common.size();
 }
 
 }  // namespace
@@ -32,15 +50,22 @@ std::vector<CacheDifference> differences(const CacheWanted& wanted, const CacheE
     return all;
 }
 
-std::size_t nearest(const CacheWanted& wanted, const std::vector<CacheEntry>& entries) {
+bool is_nearer(const CacheWanted& wanted, const CacheEntry& a, const CacheEntry& b) {
     const auto distance = [&](const CacheEntry& entry) {
-        const bool other_layer = !wanted.layer.empty() && wanted.layer != entry.layer;
-        return std::tuple(!same_source(wanted, entry) && other_layer, differences(wanted, entry).size(),
-                          -entry.last_used);
+        // The same source is the same kernel, whatever layer it was first made for.
+        const auto words_of = [&](const std::string& asked, const std::string& there) {
+            return asked.empty() || same_source(wanted, entry) ? 0 : differing_words(asked, there);
+        };
+        return std::tuple(words_of(wanted.layer, entry.layer), differences(wanted, entry).size(),
+                          words_of(wanted.plan, entry.plan), -entry.last_used);
     };
+    return distance(a) < distance(b);
+}
+
+std::size_t nearest(const CacheWanted& wanted, const std::vector<CacheEntry>& entries) {
     std::size_t best = entries.size();
     for (std::size_t i = 0; i < entries.size(); ++i)
-        if (entries[i].readable && (best == entries.size() || distance(entries[i]) < distance(entries[best]))) best = i;
+        if (entries[i].readable && (best == entries.size() || is_nearer(wanted, entries[i], entries[best]))) best = i;
     return best;
 }
 

@@ -11,8 +11,7 @@ namespace convt_jit {
 // Fields of the key that differ; where the source does, also what may be the reason.
 [[nodiscard]] std::vector<CacheDifference> differences(const CacheWanted& wanted, const CacheEntry& entry);
 
-// Index of the entry that comes nearest: of the same layer if there is one, then with the fewest differences, then the
-// most recently used. The number of entries where there is none that can be read.
+// Index of the entry that comes nearest (see is_nearer). The number of entries where there is none that can be read.
 [[nodiscard]] std::size_t nearest(const CacheWanted& wanted, const std::vector<CacheEntry>& entries);
 
 }  // namespace convt_jit

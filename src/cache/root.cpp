@@ -1,5 +1,6 @@
 #include "cache/root.h"
 
+#include "cache/link.h"
 #include "cache/trust.h"
 
 #include <fcntl.h>
@@ -44,8 +45,17 @@ FileDescriptor Root::checked(FileDescriptor opened, std::error_code& error) cons
     return error ? FileDescriptor() : std::move(opened);
 }
 
+FileDescriptor Root::open_folder(const std::string& name, std::error_code& error) const {
+    auto opened = open_at(get(), name.c_str(), kFolder, 0, error);
+    struct stat status {};
+    if ((is(error, ENOTDIR) || is(error, ELOOP)) && ::fstatat(get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISLNK(status.st_mode))
+        error = link_error();
+    return opened;
+}
+
 FileDescriptor Root::folder(const std::string& name, std::error_code& error) const {
-    return checked(open_at(get(), name.c_str(), kFolder, 0, error), error);
+    return checked(open_folder(name, error), error);
 }
 
 FileDescriptor Root::make_folder(const std::string& name, std::error_code& error) const {
@@ -54,7 +64,7 @@ FileDescriptor Root::make_folder(const std::string& name, std::error_code& error
         error = last_error();
         return {};
     }
-    auto opened = open_at(get(), name.c_str(), kFolder, 0, error);
+    auto opened = open_folder(name, error);
     // The umask may have taken away what a shared directory needs.
     if (made && opened) static_cast<void>(::fchmod(opened.get(), mode_));
     return checked(std::move(opened), error);

@@ -23,6 +23,7 @@ public:
     // Permissions of files in it: a private cache stays private, a shared one can be shared.
     [[nodiscard]] mode_t file_mode() const noexcept { return mode_ & 0666; }
 
+    // `error` tells a link from what else is no folder.
     [[nodiscard]] FileDescriptor folder(const std::string& name, std::error_code& error) const;
     [[nodiscard]] FileDescriptor make_folder(const std::string& name, std::error_code& error) const;
     // A regular file for reading, in a folder of this root (or in the root itself).
@@ -37,6 +38,7 @@ private:
     static std::optional<Root> checked(const std::string& path, FileDescriptor directory, bool declared,
                                        std::error_code& error);
     [[nodiscard]] FileDescriptor checked(FileDescriptor opened, std::error_code& error) const;
+    [[nodiscard]] FileDescriptor open_folder(const std::string& name, std::error_code& error) const;
 
     std::string path_;
     FileDescriptor directory_;

@@ -3,6 +3,7 @@
 #include "cache/directory.h"
 #include "cache/disk_store.h"
 #include "log/log.h"
+#include "log/printable.h"
 
 #include <fmt/format.h>
 
@@ -25,12 +26,16 @@ std::string variable(const char* name) {
     return value != nullptr ? value : "";
 }
 
-// Whether it is new. The settings are read again and again, and one typing error is worth one warning.
-bool first_time(const std::string& warning) {
+// The settings are read again and again, and one typing error is worth one warning.
+void warn_once(const std::string& warning) {
     static std::mutex mutex;
     static auto* const told = new std::set<std::string>;  // never destroyed: threads may read while the process ends
-    const std::scoped_lock lock(mutex);
-    return told->insert(warning).second;
+    if (!log::enabled(LogLevel::warning)) return;
+    const bool first = [&] {
+        const std::scoped_lock lock(mutex);
+        return told->insert(warning).second;
+    }();
+    if (first) log::warning("{}", warning);
 }
 
 // Reads a variable that is set with `parse`; warns, once for each value, where that finds nothing in it.
@@ -42,8 +47,7 @@ void read(const char* name, Value& value, const char* allowed, Parse parse) {
         value = *parsed;
         return;
     }
-    const std::string warning = fmt::format("{} is \"{}\"; allowed: {}; the default is taken", name, text, allowed);
-    if (log::enabled(LogLevel::warning) && first_time(warning)) log::warning("{}", warning);
+    warn_once(fmt::format("{} is \"{}\"; allowed: {}; the default is taken", name, printable(text), allowed));
 }
 
 std::optional<std::chrono::milliseconds> parse_seconds(std::string_view text) {
@@ -94,7 +98,21 @@ bool is_declared_trusted(const std::string& directory, const std::vector<std::st
     });
 }
 
+void check_layers(const std::vector<std::string>& layers) {
+    for (const auto& layer : layers) {
+        std::error_code error;
+        const auto status = fs::status(layer, error);
+        const bool absent = status.type() == fs::file_type::not_found;
+        if (!absent && (!fs::exists(status) || fs::is_directory(status))) continue;  // others say why it is of no use
+        warn_once(
+            fmt::format("CONVT_JIT_CACHE_PATH (or cache_path) names \"{}\", which is {}; allowed: directories, "
+                        "separated by colons",
+                        printable(layer, std::string::npos), absent ? "not there" : "no directory"));
+    }
+}
+
 CacheSettings cache_settings() {
+    log::check_setting();
     CacheSettings settings;
     settings.directory = default_cache_directory();
     settings.layers = split_path(variable("CONVT_JIT_CACHE_PATH"));
@@ -112,6 +130,7 @@ std::vector<std::string> directories(const CacheSettings& settings) {
 }
 
 std::shared_ptr<LayeredStore> open_disk_stores(const CacheSettings& settings) {
+    check_layers(settings.layers);
     std::vector<RankedStore> stores;
     const auto add = [&](const std::string& directory, Access access) {
         DiskOptions options;

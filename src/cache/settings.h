@@ -3,6 +3,7 @@
 
 #include "cache/layered_store.h"
 #include "cache/producer.h"
+#include "convt_jit/cache.h"
 
 #include <chrono>
 #include <cstdint>
@@ -31,8 +32,9 @@ struct CacheSettings {
 // The user's directory, then the read-only ones.
 [[nodiscard]] std::vector<std::string> directories(const CacheSettings& settings);
 
-// "1073741824", "512K", "64M", "1G", "2T": powers of 1024.
-[[nodiscard]] std::optional<std::uint64_t> parse_bytes(std::string_view text) noexcept;
+// Warns, once for each in a process, of read-only directories that are not there.
+void check_layers(const std::vector<std::string>& layers);
+
 // The parts between colons that are not empty.
 [[nodiscard]] std::vector<std::string> split_path(std::string_view text);
 // Whether `directory` is one of those or lies in one.

@@ -97,7 +97,8 @@ std::optional<TarMember> TarReader::next(std::size_t limit, std::string& why) {
     if (header.size() != kBlock) return refuse("it is cut");
     if (header == std::string(kBlock, '\0')) {
         if (read(kBlock) != header) return refuse("it is cut");
-        if (!read(1).empty()) return refuse("something follows its end");
+        for (std::string more = read(kBlock); !more.empty(); more = read(kBlock))
+            if (more != header) return refuse("something follows its end");
         return std::nullopt;
     }
     const auto sum = octal(get(header, kSum));

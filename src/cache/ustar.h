@@ -25,7 +25,7 @@ inline constexpr std::size_t kMaxTarName = 100;
 [[nodiscard]] std::string tar_end();
 
 // Reads members in their order. Whatever is no regular file, and every extension of the format, is refused: an archive
-// that holds such a thing was not made by us.
+// that holds such a thing was not made by us. Whole empty blocks may follow its end: tar fills its last record so.
 class TarReader {
 public:
     explicit TarReader(const FileDescriptor& file) noexcept : file_(file) {}

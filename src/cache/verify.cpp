@@ -4,11 +4,15 @@
 #include "cache/holders.h"
 #include "cache/inventory.h"
 #include "cache/layout.h"
+#include "cache/link.h"
 #include "cache/producers.h"
 #include "cache/quarantine.h"
 #include "cache/temporary.h"
 #include "cache/trust.h"
 #include "cache/usage.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -28,7 +32,9 @@ public:
         static_cast<void>(for_each_name(root_.directory(), [&](const std::string& name) {
             if (layout::is_fan_out(name))
                 folder(name);
-            else if (!is_own(name) && !parse_temporary_name(name))
+            else if (is_own(name))
+                own(name);
+            else if (!parse_temporary_name(name))
                 add(CacheFindingKind::stray, name, "it is no file of the cache");
         }));
         std::error_code failure;
@@ -48,6 +54,23 @@ private:
                                                       layout::kHolders,    layout::kLock,      layout::kClock,
                                                       layout::kUsage,      layout::kManifest};
         return std::find(own.begin(), own.end(), name) != own.end();
+    }
+
+    static bool is_own_folder(std::string_view name) {
+        return name == layout::kQuarantine || name == layout::kProducers || name == layout::kCompilers ||
+               name == layout::kHolders;
+    }
+
+    // What it should be is made anew once nothing is in its place.
+    void own(const std::string& name) {
+        struct stat status {};
+        if (::fstatat(root_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;
+        const bool folder = is_own_folder(name);
+        if (folder ? S_ISDIR(status.st_mode) : S_ISREG(status.st_mode)) return;
+        const std::string why = S_ISLNK(status.st_mode) ? link_error().message()
+                                : folder                ? "it is no folder"
+                                                        : "it is no regular file";
+        add_bad(CacheFindingKind::unreadable, name, why, [&] { return set_aside(root_, root_.directory(), name); });
     }
 
     void add(CacheFindingKind kind, const std::string& path, const std::string& why) {
@@ -79,7 +102,7 @@ private:
         std::error_code error;
         const auto opened = root_.folder(folder_name, error);
         // Nothing can be kept in what is no folder, until it is out of the way.
-        if (is(error, ENOTDIR) || is(error, ELOOP))
+        if (is(error, ENOTDIR) || is_link(error))
             return add_bad(CacheFindingKind::unreadable, folder_name, error.message(),
                            [&] { return set_aside(root_, root_.directory(), folder_name); });
         if (error) return add(kind_of(error), folder_name, error.message());
@@ -153,6 +176,12 @@ bool CacheVerification::damaged() const noexcept {
         return finding.kind == CacheFindingKind::damaged || finding.kind == CacheFindingKind::misplaced ||
                finding.kind == CacheFindingKind::unreadable;
     });
+}
+
+std::size_t CacheVerification::untrusted() const noexcept {
+    return static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(), [](const CacheFinding& finding) {
+        return finding.kind == CacheFindingKind::untrusted;
+    }));
 }
 
 CacheVerification verify(const Root& root, bool repair) { return Verifier(root, repair).run(); }

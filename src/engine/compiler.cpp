@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <mutex>
 #include <optional>
 
@@ -28,16 +29,37 @@ std::optional<std::string> recall(const CacheSettings& settings, const FileIdent
     return std::nullopt;
 }
 
+// What the open compiler's file was when it was opened, until a cache directory remembers it.
+std::atomic<bool> unremembered{false};
+std::string& unremembered_identity() {
+    static auto* const identity = new std::string;  // under opening()
+    return *identity;
+}
+
 // Under opening().
-const Nvrtc& open(const CacheSettings& settings) {
+const Nvrtc& open() {
     if (const Nvrtc* nvrtc = Nvrtc::opened()) return *nvrtc;
     const FileIdentity expected = nvrtc_identity();  // before it is opened: it may be replaced meanwhile
     const Nvrtc& nvrtc = Nvrtc::instance();
     // Only the file that the search foretells can be recognised by it next time.
-    if (settings.directory && expected.exists() && expected == identity_of(nvrtc.path()))
-        remember_compiler(*settings.directory, to_string(expected), producer_of(nvrtc.version()),
-                          is_declared_trusted(*settings.directory, settings.trusted));
+    if (expected.exists() && expected == identity_of(nvrtc.path())) {
+        unremembered_identity() = to_string(expected);
+        unremembered = true;
+    }
     return nvrtc;
+}
+
+// Under opening().
+void remember(const Nvrtc& nvrtc, const CacheSettings& settings) {
+    if (!settings.directory || !unremembered.exchange(false)) return;
+    remember_compiler(*settings.directory, unremembered_identity(), producer_of(nvrtc.version()),
+                      is_declared_trusted(*settings.directory, settings.trusted));
+}
+
+// The one that is open, with nothing left to be remembered.
+const Nvrtc* known(const CacheSettings& settings, Remember how) {
+    const Nvrtc* nvrtc = Nvrtc::opened();
+    return nvrtc != nullptr && (how == Remember::no || !settings.directory || !unremembered) ? nvrtc : nullptr;
 }
 
 }  // namespace
@@ -47,24 +69,31 @@ std::string producer_of(const NvrtcVersion& version) {
                                  : fmt::format("nvrtc {}", version.build);
 }
 
-std::string wanted_producer(const CacheSettings& settings) {
-    if (const Nvrtc* nvrtc = Nvrtc::opened()) return producer_of(nvrtc->version());
+std::string wanted_producer(const CacheSettings& settings, Remember how) {
+    if (const Nvrtc* nvrtc = known(settings, how)) return producer_of(nvrtc->version());
     const std::scoped_lock lock(opening());
-    if (const Nvrtc* nvrtc = Nvrtc::opened()) return producer_of(nvrtc->version());
+    if (const Nvrtc* nvrtc = Nvrtc::opened()) {
+        if (how == Remember::yes) remember(*nvrtc, settings);
+        return producer_of(nvrtc->version());
+    }
     const FileIdentity identity = nvrtc_identity();
     if (auto producer = recall(settings, identity)) return *std::move(producer);
     if (!identity.exists() || settings.producer == ProducerPolicy::any) return {};
     try {
-        return producer_of(open(settings).version());
+        const Nvrtc& nvrtc = open();
+        if (how == Remember::yes) remember(nvrtc, settings);
+        return producer_of(nvrtc.version());
     } catch (const CompileError&) {
         return {};  // what is there is no compiler after all
     }
 }
 
 const Nvrtc& open_compiler(const CacheSettings& settings) {
-    if (const Nvrtc* nvrtc = Nvrtc::opened()) return *nvrtc;
+    if (const Nvrtc* nvrtc = known(settings, Remember::yes)) return *nvrtc;
     const std::scoped_lock lock(opening());
-    return open(settings);
+    const Nvrtc& nvrtc = open();
+    remember(nvrtc, settings);
+    return nvrtc;
 }
 
 }  // namespace convt_jit

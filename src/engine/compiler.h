@@ -15,7 +15,9 @@ namespace convt_jit {
 // of the file that would be opened. One that is here but that nobody has met yet is opened, this once: without that,
 // entries of the compiler that it replaced would be taken for its own. "" where nobody can tell, above all where there
 // is no compiler, and where the policy does not care.
-[[nodiscard]] std::string wanted_producer(const CacheSettings& settings);
+// A compiler that was opened is remembered in the cache directory, unless whoever asks is to change nothing.
+enum class Remember { yes, no };
+[[nodiscard]] std::string wanted_producer(const CacheSettings& settings, Remember how = Remember::yes);
 
 // Opens it, and lets the cache directory remember what it is. Throws CompileError where it cannot be opened.
 [[nodiscard]] const Nvrtc& open_compiler(const CacheSettings& settings);

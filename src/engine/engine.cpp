@@ -167,7 +167,8 @@ std::vector<std::string> Engine::plans(const Layer& layer, const std::string& ar
 
 CacheWanted Engine::wanted(const Layer& layer, const std::string& arch, const PrepareOptions& options) {
     validate(layer);
-    return convt_jit::wanted(make_request(layer, parse_arch(arch), options), wanted_producer(cache_settings()));
+    return convt_jit::wanted(make_request(layer, parse_arch(arch), options),
+                             wanted_producer(cache_settings(), Remember::no));
 }
 
 void Engine::clear() { impl_->clear(); }

@@ -32,7 +32,7 @@ std::optional<Nearest> nearest_in(const std::vector<std::string>& directories, c
     for (const auto& directory : directories) try {
             CacheExplanation explanation = Cache(directory).explain(wanted);
             if (!explanation.nearest) continue;
-            if (!best || explanation.differing.size() < best->differing.size())
+            if (!best || is_nearer(wanted, *explanation.nearest, best->entry))
                 best = Nearest{*std::move(explanation.nearest), std::move(explanation.differing)};
         } catch (const std::exception&) {
             // It is not there, or nobody may look into it: the lookup has said so already.

@@ -27,7 +27,7 @@ struct Miss {
 // Layer, fields of the key, the nearest entry's differences, and the command that mends it.
 [[nodiscard]] std::string describe(const Miss& miss);
 
-// Of all entries in those directories the one with the fewest differences. Reads their headers: for errors only.
+// Of all entries in those directories the one that comes nearest. Reads their headers: for errors only.
 [[nodiscard]] std::optional<Nearest> nearest_in(const std::vector<std::string>& directories, const CacheWanted& wanted);
 
 }  // namespace convt_jit

@@ -2,6 +2,7 @@
 
 #include "convt_jit/error.h"
 #include "layer/tokens.h"
+#include "log/printable.h"
 
 #include <array>
 

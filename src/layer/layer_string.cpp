@@ -4,6 +4,7 @@
 #include "layer/axis_numbers.h"
 #include "layer/epilogue_words.h"
 #include "layer/tokens.h"
+#include "log/printable.h"
 
 #include <fmt/format.h>
 

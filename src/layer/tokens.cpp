@@ -1,7 +1,5 @@
 #include "layer/tokens.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <charconv>
 
@@ -38,16 +36,6 @@ std::string print_float(float value) {
     std::array<char, 32> text{};
     const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
     return {text.data(), end};
-}
-
-std::string printable(std::string_view text) {
-    constexpr std::size_t longest = 60;
-    std::string clean;
-    for (const char c : text.substr(0, longest)) {
-        const auto byte = static_cast<unsigned char>(c);
-        clean += byte >= 0x20 && byte < 0x7f ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
-    }
-    return text.size() > longest ? clean + "..." : clean;
 }
 
 }  // namespace convt_jit

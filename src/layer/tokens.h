@@ -23,7 +23,4 @@ struct Token {
 // The shortest text that reads back as the same number.
 [[nodiscard]] std::string print_float(float value);
 
-// Text of a user for a message: printable, and not longer than a line.
-[[nodiscard]] std::string printable(std::string_view text);
-
 }  // namespace convt_jit

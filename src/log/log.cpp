@@ -1,29 +1,39 @@
 #include "log/log.h"
 
+#include "log/printable.h"
+
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <string_view>
 
 namespace convt_jit {
 namespace {
 
-LogLevel level_from_environment() {
+constexpr LogLevel kDefault = LogLevel::warning;  // what is lost or slow without anybody failing
+
+std::string_view variable() {
     const char* text = std::getenv("CONVT_JIT_LOG");
-    const std::string_view name = text != nullptr ? text : "";
+    return text != nullptr ? text : "";
+}
+
+// Nothing where it is no level.
+std::optional<LogLevel> parse_level(std::string_view name) {
+    if (name.empty()) return kDefault;
     if (name == "debug") return LogLevel::debug;
     if (name == "info") return LogLevel::info;
     if (name == "warning" || name == "warn") return LogLevel::warning;
     if (name == "error") return LogLevel::error;
     if (name == "off") return LogLevel::off;
-    return LogLevel::warning;  // what is lost or slow without anybody failing
+    return std::nullopt;
 }
 
 std::atomic<LogLevel>& current_level() {
-    static std::atomic<LogLevel> level{level_from_environment()};
+    static std::atomic<LogLevel> level{parse_level(variable()).value_or(kDefault)};
     return level;
 }
 
@@ -70,6 +80,13 @@ void set_log_sink(LogSink sink) {
 void set_log_level(LogLevel level) { current_level().store(level, std::memory_order_relaxed); }
 
 namespace log {
+
+void check_setting() {
+    static std::atomic_flag checked;
+    if (!enabled(LogLevel::warning) || checked.test_and_set() || parse_level(variable())) return;
+    warning("CONVT_JIT_LOG is \"{}\"; allowed: debug, info, warning, error, off; warning is taken",
+            printable(variable()));
+}
 
 bool enabled(LogLevel level) noexcept {
     return level != LogLevel::off && level >= current_level().load(std::memory_order_relaxed);

@@ -10,6 +10,9 @@
 
 namespace convt_jit::log {
 
+// Warns, once, where $CONVT_JIT_LOG names no level.
+void check_setting();
+
 [[nodiscard]] bool enabled(LogLevel level) noexcept;
 void write(LogLevel level, const std::string& line);
 

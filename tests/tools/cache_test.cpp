@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 namespace convt_jit::tools::test {
 namespace {
@@ -38,7 +39,7 @@ TEST_F(CacheTool, AnEntryThatCannotBeReadIsStillListed) {
 TEST_F(CacheTool, ShowTakesTheBeginningOfAKey) {
     EXPECT_EQ(answer("show " + first_.key).at("layer"), kFirst);
     EXPECT_EQ(answer("show " + second_.key.substr(0, 12)).at("key"), second_.key);
-    expect_failure("show ''", 2, "no entry has that key");
+    expect_failure("show ''", 2, "KEY: is empty");
     expect_failure("show nonsense", 2, "no entry has that key");
     expect_failure("show", 2, "KEY");
 }
@@ -137,6 +138,155 @@ TEST_F(CacheTool, NothingInAPathReachesTheTerminalAsACommand) {
     }
 }
 
+// An operator must not take for a sound cache what no lookup loads.
+TEST_F(CacheTool, VerifyTellsWhatIsNotTrusted) {
+    fs::permissions(entry_path(first_.key), fs::perms(0666));
+    const auto json = answer("verify", 1);
+    EXPECT_EQ(json.at("untrusted"), 1);
+    EXPECT_FALSE(json.at("damaged"));
+    const Outcome text = convt("cache verify");
+    EXPECT_EQ(text.code, 1);
+    EXPECT_THAT(text.out, HasSubstr("1 finding is not trusted"));
+    EXPECT_THAT(text.out, HasSubstr("1 sound entry, "));
+    EXPECT_THAT(text.out, HasSubstr("; 1 finding; 0 orphans"));
+    EXPECT_EQ(convt("cache verify", "CONVT_JIT_CACHE_TRUSTED='" + cache_path().string() + "'").code, 0);
+    fs::permissions(entry_path(first_.key), fs::perms(0600));
+    fs::permissions(cache_path(), fs::perms::all);
+    EXPECT_EQ(answer("verify", 1).at("untrusted"), 1);
+}
+
+TEST_F(CacheTool, AnExportNamesWhatItLeavesOut) {
+    damage(first_.key);
+    const std::string file = (directory_ / "cache.tar").string();
+    const Outcome text = convt("cache export " + file);
+    EXPECT_EQ(text.code, 1);
+    EXPECT_THAT(text.err, HasSubstr("left out: " + first_.key.substr(0, 2) + "/" + first_.key + ".cubin: "));
+    EXPECT_THAT(text.out, HasSubstr("wrote 1 entry, "));
+    EXPECT_EQ(answer("import " + file + " --cache " + (directory_ / "other").string()).at("entries"), 1);
+    fs::permissions(entry_path(second_.key), fs::perms(0666));
+    const auto json = answer("export " + file, 1);
+    EXPECT_EQ(json.at("entries"), 0);
+    EXPECT_EQ(json.at("left_out").size(), 2U);
+    EXPECT_EQ(answer("import " + file).at("entries"), 1) << "an export of nothing takes no other's place";
+}
+
+TEST_F(CacheTool, AnArchMeansWhatWarmupStoresForIt) {
+    const std::string file = (directory_ / "cache.tar").string();
+    EXPECT_EQ(convt("warmup 'c2 o3 k3x3 f32' --arch sm_90a --check").code, 0);
+    EXPECT_EQ(answer("export --arch sm_90a " + file).at("entries"), 1);
+    EXPECT_EQ(answer("prune --arch sm_90a --dry-run").at("evicted"), 1);
+    EXPECT_EQ(convt("cache explain 'c2 o3 k3x3 f32' --arch sm_90a").code, 0);
+    EXPECT_EQ(answer("prune --arch sm_100f --dry-run").at("evicted"), 0);
+}
+
+TEST_F(CacheTool, AnExportOfNothingIsNoExport) {
+    const std::string file = (directory_ / "cache.tar").string();
+    write_text(file, "an older one");
+    expect_failure("export --arch sm_75,sm_86 " + file, 1, "no entry of sm_75, sm_86 to be exported");
+    expect_failure("export --arch sm_75 " + file, 1, "it holds those of sm_80, sm_90");
+    EXPECT_EQ(answer("export --arch sm_75 " + file, 1).at("entries"), 0);
+    fs::remove_all(cache_path());
+    fs::create_directory(cache_path());
+    fs::permissions(cache_path(), fs::perms::owner_all);
+    expect_failure("export " + file, 1, "it holds none");
+    EXPECT_EQ(read_file(file), "an older one");
+}
+
+TEST_F(CacheTool, WritesNothingIntoTheCache) {
+    const std::string entry = entry_path(first_.key).string();
+    const std::string before = read_file(entry);
+    fs::create_symlink(cache_path(), directory_ / "linked");
+    fs::create_symlink(entry, directory_ / "to_an_entry");
+    fs::create_symlink(directory_ / "elsewhere", cache_path() / "way_out");
+    for (const std::string& file :
+         {entry, cache_path().string() + "/new", (directory_ / "linked" / "new").string(),
+          (directory_ / "to_an_entry").string(),
+          (directory_ / "x" / ".." / "cache" / "new").lexically_normal().string(), (cache_path() / "way_out").string()})
+        for (const std::string& command : {std::string("export "), "show " + first_.key + " --cubin "})
+            expect_failure(command + file, 2, "allowed: a file outside of it");
+    EXPECT_EQ(read_file(entry), before);
+    EXPECT_FALSE(fs::exists(cache_path() / "new"));
+    EXPECT_TRUE(fs::is_symlink(directory_ / "to_an_entry"));
+    EXPECT_FALSE(fs::exists(directory_ / "elsewhere"));
+    // Nor into one that is only read.
+    const auto image = directory_ / "image";
+    fs::copy(cache_path(), image, fs::copy_options::recursive | fs::copy_options::skip_symlinks);
+    const Outcome outcome =
+        convt("cache export " + (image / "x.tar").string(), fmt::format("CONVT_JIT_CACHE_PATH='{}'", image.string()));
+    EXPECT_EQ(outcome.code, 2) << outcome.out;
+    // A name that only begins like it is another one.
+    EXPECT_EQ(convt("cache export " + cache_path().string() + ".tar").code, 0);
+}
+
+TEST_F(CacheTool, WhatIsNotPrintableInArgumentsIsEscaped) {
+    const std::string odd = "'/a\nb\tc\xff\x1b\xc3\xa9'", shown = "a\\x0ab\\x09c\\xff\\x1b\xc3\xa9";
+    for (const std::string& arguments :
+         {"show " + odd, odd, "ls --fast=" + odd, "trim --max-bytes " + odd, "prune --older-than " + odd,
+          "prune --arch " + odd, "ls --cache " + odd, "import " + odd, "export " + odd + "/x"}) {
+        const Outcome outcome = convt("cache " + arguments);
+        EXPECT_NE(outcome.code, 0) << arguments;
+        EXPECT_THAT(outcome.err, HasSubstr(shown)) << arguments;
+    }
+    EXPECT_THAT(convt("cache explain 'c1\xff\x1b' --arch sm_80").err, HasSubstr("c1\\xff\\x1b"));
+    EXPECT_THAT(convt("run " + odd).err, HasSubstr(shown));
+    EXPECT_THAT(convt("warmup 'c1 o1 k3' --arch sm_80 --manifest " + odd + "/x").err, HasSubstr(shown));
+    EXPECT_THAT(convt("warmup 'c1 o1 k3' --arch sm_80 --check", "CONVT_JIT_CACHE_WAIT=" + odd).err,
+                HasSubstr("a\\x0ab\\x09c\\xff\\x1b"));
+}
+
+TEST_F(CacheTool, SizesAreReadAsInTheEnvironment) {
+    for (const char* bytes : {"1k", "1K", "1024"}) {
+        EXPECT_EQ(convt(fmt::format("cache trim --dry-run --max-bytes {}", bytes)).code, 0) << bytes;
+        const Outcome outcome = convt("cache stat", fmt::format("CONVT_JIT_CACHE_MAX_BYTES={}", bytes));
+        EXPECT_THAT(outcome.out, HasSubstr("cap 1.0 kB")) << bytes;
+        EXPECT_EQ(outcome.err, "");
+    }
+}
+
+TEST_F(CacheTool, BadVariablesAreWarnedAbout) {
+    const Outcome level = convt("cache ls", "CONVT_JIT_LOG=foo");
+    EXPECT_EQ(level.code, 0);
+    EXPECT_THAT(level.err, HasSubstr("CONVT_JIT_LOG is \"foo\"; allowed: debug, info, warning, error, off"));
+    for (const char* good : {"", "debug", "warn", "off"})
+        EXPECT_THAT(convt("cache ls", fmt::format("CONVT_JIT_LOG='{}'", good)).err,
+                    ::testing::Not(HasSubstr("allowed")));
+    write_text(directory_ / "file", "text");
+    const std::string file = (directory_ / "file").string();
+    const Outcome layers = convt(fmt::format("cache explain '{}' --arch sm_86", kFirst),
+                                 fmt::format("CONVT_JIT_CACHE_PATH='/missing:{}'", file));
+    EXPECT_EQ(layers.code, 1);
+    EXPECT_THAT(layers.err, HasSubstr("\"/missing\", which is not there"));
+    EXPECT_THAT(layers.err, HasSubstr("\"" + file + "\", which is no directory"));
+    EXPECT_EQ(layers.err.find("/missing"), layers.err.rfind("/missing")) << "once";
+    EXPECT_THAT(layers.out, HasSubstr(file + ": it is no directory"));
+    EXPECT_THAT(layers.out, HasSubstr("/missing: there is no such directory"));
+}
+
+TEST_F(CacheTool, ExplainAndCheckChangeNothing) {
+    fs::remove_all(cache_path() / "compilers");
+    const auto names = [&] {
+        std::set<std::string> all;
+        for (const auto& item : fs::recursive_directory_iterator(cache_path())) all.insert(item.path().string());
+        return all;
+    };
+    const auto before = names();
+    EXPECT_EQ(convt(fmt::format("cache explain '{}' --arch sm_80", kFirst)).code, 0);
+    EXPECT_EQ(convt(fmt::format("cache explain '{}' --arch sm_86", kFirst)).code, 1);
+    EXPECT_EQ(convt(fmt::format("warmup '{}' --arch sm_80 --check", kFirst)).code, 0);
+    EXPECT_EQ(convt(fmt::format("warmup '{}' --arch sm_86 --check", kFirst)).code, 1);
+    EXPECT_EQ(names(), before);
+}
+
+TEST_F(CacheTool, AFullDiskIsNamedAsSuch) {
+    std::string longer = "warmup --arch sm_90 --check --json";  // than a buffer: printing fails before its end
+    for (int i = 5; i < 30; ++i) longer += fmt::format(" 'c2 o{} k3'", i);
+    for (const std::string& command : {std::string("cache ls --json"), std::string("cache ls"),
+                                       std::string("cache stat"), std::string("--help"), longer}) {
+        EXPECT_EQ(run_into("/dev/full", command), 1) << command;
+        EXPECT_THAT(read_file(directory_ / "err"), HasSubstr("standard output cannot be written to")) << command;
+    }
+}
+
 TEST_F(CacheTool, TrimSparesWhatWasJustUsed) {
     EXPECT_EQ(answer("trim --max-bytes 0").at("evicted"), 0) << "used within the last minute";
     fs::last_write_time(entry_path(first_.key), fs::last_write_time(entry_path(first_.key)) - std::chrono::hours(1));
@@ -219,8 +369,9 @@ TEST_F(CacheTool, DirectoriesThatCannotBeUsed) {
 }
 
 TEST_F(CacheTool, EmptyIsNotLeftOut) {
-    for (const char* command : {"show ab --cubin ''", "trim --max-bytes ''", "prune --older-than ''", "export ''",
-                                "import ''", "explain 'c1 o1 k3' --arch sm_90 --plan ''"})
+    for (const char* command :
+         {"show ''", "explain '' --arch sm_90", "show ab --cubin ''", "trim --max-bytes ''", "prune --older-than ''",
+          "export ''", "import ''", "explain 'c1 o1 k3' --arch sm_90 --plan ''"})
         expect_failure(command, 2, "is empty");
     expect_failure("frob", 2, "\"frob\" is no subcommand; there are: ls, ");
 }

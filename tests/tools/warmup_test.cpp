@@ -1,17 +1,14 @@
 #include "convt_jit/convt_jit.h"
-#include "program.h"
 #include "subject/arch.h"
+#include "warmup_program.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <regex>
 #include <set>
-#include <thread>
 
 namespace convt_jit::tools::test {
 namespace {
@@ -20,66 +17,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-class Warmup : public ProgramTest {
-protected:
-    [[nodiscard]] json answer(const std::string& arguments, int code, const std::string& environment = "") const {
-        const Outcome outcome = convt("warmup " + arguments + " --json", environment);
-        EXPECT_EQ(outcome.code, code) << arguments << "\n" << outcome.out << outcome.err;
-        return json::parse(outcome.out);
-    }
-    void expect_usage(const std::string& arguments, const std::string& message) const {
-        SCOPED_TRACE(arguments);
-        const Outcome outcome = convt("warmup " + arguments);
-        EXPECT_EQ(outcome.code, 2) << outcome.out;
-        EXPECT_THAT(outcome.err, HasSubstr(message));
-        EXPECT_EQ(outcome.out, "");
-        EXPECT_FALSE(fs::exists(cache_path()));
-    }
-    [[nodiscard]] fs::path cache_path() const { return directory_ / "cache"; }
-    [[nodiscard]] std::set<std::string> entries() const {
-        std::set<std::string> keys;
-        if (!fs::exists(cache_path())) return keys;
-        for (const auto& file : fs::recursive_directory_iterator(cache_path()))
-            if (file.path().extension() == ".cubin") keys.insert(file.path().stem());
-        return keys;
-    }
-    // Layers that differ in their channels: as many kernels.
-    [[nodiscard]] std::string file_of_layers(int count) const {
-        std::string lines;
-        for (int i = 1; i <= count; ++i)
-            lines += fmt::format(
-                R"({{"name": "up{}", "in_channels": 2, "out_channels": {}, "kernel_size": [3, 3], "stride": 2}})"
-                "\n",
-                i, i);
-        const auto file = directory_ / "layers.jsonl";
-        write_text(file, lines);
-        return file.string();
-    }
-    // Runs the program beside this test, with its answer going to directory_/beside; what it says of its progress is
-    // not kept.
-    [[nodiscard]] pid_t start(const std::string& arguments) const {
-        const std::string command =
-            fmt::format("CONVT_JIT_CACHE_DIR='{}' exec '{}' warmup {} >'{}' 2>/dev/null", cache_path().string(),
-                        CONVT_PROGRAM, arguments, (directory_ / "beside").string());
-        const pid_t process = fork();
-        if (process == 0) {
-            execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-            _exit(127);
-        }
-        return process;
-    }
-    void wait_for_entries(std::size_t count) const {
-        for (int i = 0; i < 1200 && entries().size() < count; ++i)
-            std::this_thread::sleep_for(std::chrono::milliseconds(50));
-        ASSERT_GE(entries().size(), count);
-    }
-    static int end_of(pid_t process) {
-        int status = 0;
-        EXPECT_EQ(waitpid(process, &status, 0), process);
-        return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-    }
-};
 
 TEST_F(Warmup, FillsTheCacheForEveryArch) {
     const std::string question = "'c2 o2 k3 relu' 'c2 o3 in7x9 k3x3' --arch sm_80,sm_90";
@@ -253,8 +190,8 @@ TEST_F(Warmup, CheckSaysWhyAnEntryIsNotUsed) {
     fs::permissions(cache_path(), fs::perms::all);
     expect_told("unusable", "anybody can write to it");
     fs::remove_all(cache_path());
-    // A compiler that is met for the first time is remembered there.
-    expect_told("absent", "no such directory", "CONVT_JIT_NVRTC=/nowhere");
+    expect_told("absent", "no such directory");
+    EXPECT_FALSE(fs::exists(cache_path())) << "a check makes nothing";
 }
 
 TEST_F(Warmup, ABadSettingIsWarnedAboutOnce) {
@@ -363,6 +300,8 @@ TEST_F(Warmup, BadUsageChangesNothing) {
     expect_usage("'c2 o2 k3' --arch sm_90 --shard ''", "is empty");
     expect_usage("'c2 o2 k3' --arch sm_90 --manifest ''", "is empty");
     expect_usage("'c2 o2 k3' --arch sm_90 --dtype f64", "f64");
+    expect_usage("'c2 o2 k3' --arch sm_90 --dtype ''", "--dtype: is empty");
+    expect_usage("'' --arch sm_90", "LAYER: is empty");
     expect_usage("'c2 o2 k3' --arch sm_90 --json --manifest -", "standard output");
     expect_usage("'c2 o2 k3' --arch sm_90 --check --cache " + (directory_ / "missing").string(), "no such directory");
     write_text(directory_ / "file", "text");

@@ -1,6 +1,8 @@
 #include "autotune/autotune.h"
 
 #include "convt_jit/convt_jit.h"
+#include "subject/apart.h"
+#include "subject/argument.h"
 #include "subject/choice.h"
 #include "subject/output_file.h"
 #include "subject/progress.h"
@@ -182,6 +184,10 @@ void tune(Engine& engine, const Device& device, const NamedLayer& named, const O
 int autotune(const Options& options) {
     std::vector<NamedLayer> layers = options.layers.layers();
     expect_work(layers);
+    if (!options.json.empty()) {
+        expect_apart({"--json", options.json}, {{"--layers", options.layers.file}, {"--plans", options.plans}});
+        expect_writable(options.json);
+    }
     const Device device = Device::best();
     if (!device.is_cuda()) throw UnsupportedError("autotune needs a GPU; the simulator's times say nothing");
     Progress progress;
@@ -218,13 +224,19 @@ void add_autotune(CLI::App& app, int& status) {
     auto options = std::make_shared<Options>();
     CLI::App* const command = app.add_subcommand("autotune", "Find the fastest plan of layers on this GPU");
     options->layers.add_to(*command);
-    command->add_option("--json", options->json, "write all that was measured there")->type_name("FILE");
+    command->add_option("--json", options->json, "write all that was measured there")
+        ->type_name("FILE")
+        ->check(not_empty());
     command->add_option("--dtype", options->dtype, "instead of the layers' own")
+        ->check(not_empty())
         ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}));
     command->add_option("--families", options->families, "of these families only: unrolled,implicit_gemm")
         ->delimiter(',')
-        ->type_name("A,B");
-    command->add_option("--plans", options->plans, "try the plans of this file, one per line, too")->type_name("FILE");
+        ->type_name("A,B")
+        ->check(not_empty());
+    command->add_option("--plans", options->plans, "try the plans of this file, one per line, too")
+        ->type_name("FILE")
+        ->check(not_empty());
     command->add_option("--candidates", options->most, "of each family, best modelled first")->capture_default_str();
     command->add_option("--random", options->random, "further candidates, drawn from the rest of the space");
     command->add_flag("--pack-each-time", options->pack_each_time,

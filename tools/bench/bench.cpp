@@ -3,6 +3,7 @@
 #include "bench/result_file.h"
 #include "bench/roofline.h"
 #include "commit.h"
+#include "subject/apart.h"
 #include "subject/argument.h"
 #include "subject/check.h"
 #include "subject/message.h"
@@ -67,7 +68,10 @@ int bench(const BenchOptions& options) {
     // Its y is f64, and there is nothing to judge it by.
     if (options.plan.family() == "reference")
         throw LayerError("--plan", "\"reference\"", "a family that computes in the dtype of the layer");
-    if (!options.json.empty()) expect_writable(options.json);
+    if (!options.json.empty()) {
+        expect_apart({"--json", options.json}, {{"--layers", options.layers.file}});
+        expect_writable(options.json);
+    }
     std::string missing;
     if (Device::cuda_count(&missing) == 0)
         throw UnsupportedError("bench needs a GPU (" + missing + "); the simulator's times say nothing");
@@ -159,6 +163,7 @@ void add_bench(CLI::App& app, int& status) {
     command->add_option("--filter", options->filter, "only layers whose name or string contains this")
         ->check(not_empty());
     command->add_option("--dtype", options->dtype, "measure all layers in this instead of their own")
+        ->check(not_empty())
         ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}));
     command->add_option("--repeats", options->repeats, "launches of which the median is taken")
         ->transform(whole_number(3, 1'000'000))

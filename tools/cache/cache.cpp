@@ -66,7 +66,7 @@ void add_cache(CLI::App& app, int& status) {
     Command<ShowOptions>{
         "show", "Tell all about one entry",
         [](CLI::App& command, ShowOptions& o) {
-            command.add_option("KEY", o.key, "its key, or what alone begins so")->required();
+            command.add_option("KEY", o.key, "its key, or what alone begins so")->required()->check(not_empty());
             command.add_option("--cubin", o.cubin, "write its machine code there, for cuobjdump (-: standard output)")
                 ->type_name("FILE")
                 ->check(not_empty());
@@ -76,7 +76,7 @@ void add_cache(CLI::App& app, int& status) {
     Command<Nothing>{"stat", "Count entries, bytes and users", [](CLI::App&, Nothing&) {},
                      [](const Place& place, const Nothing&) { return stat(place); }}
         .add_to(*cache, status);
-    Command<Verify>{"verify", "Read every byte of every entry; exit code 1 where something is damaged",
+    Command<Verify>{"verify", "Read every byte of every entry; exit code 1 where something is damaged or not trusted",
                     [](CLI::App& command, Verify& o) {
                         command.add_flag("--repair", o.repair, "move what is damaged to quarantine, remove orphans");
                     },
@@ -120,7 +120,7 @@ void add_cache(CLI::App& app, int& status) {
     Command<ExplainOptions>{
         "explain", "Tell what a layer's key is made of, and why a lookup misses (exit code 1)",
         [](CLI::App& command, ExplainOptions& o) {
-            command.add_option("LAYER", o.layer, "a layer string, one quoted argument")->required();
+            command.add_option("LAYER", o.layer, "a layer string, one quoted argument")->required()->check(not_empty());
             command.add_option("--arch", o.arch, "for which arch")->required()->type_name("A");
             command.add_option("--plan", o.plan, "a plan instead of the default choice")->check(not_empty());
             command.add_flag("--exact-nonfinite", o.exact_nonfinite, "as it is prepared with that option");

@@ -41,14 +41,15 @@ int tell(const Place& place, const CacheTrim& t, bool dry_run) {
                        v.evicted           ? (dry_run ? ": would go" : ": gone")
                        : v.failure.empty() ? std::string()
                                            : fmt::format(": could not be removed: {}", v.failure));
-        fmt::print("{} {} of {} entries and {} orphans; {} before, {} after\n", dry_run ? "would remove" : "removed",
-                   t.evicted, t.verdicts.size(), t.orphans, format_bytes(t.bytes_before), format_bytes(t.bytes_after));
+        fmt::print("{} {} of {} and {}; {} before, {} after\n", dry_run ? "would remove" : "removed", t.evicted,
+                   counted(t.verdicts.size(), "entry", "entries"), counted(t.orphans, "orphan", "orphans"),
+                   format_bytes(t.bytes_before), format_bytes(t.bytes_after));
     }
     complain_of(t.skipped);
     if (t.busy) complain("another process is trimming that cache; nothing was done");
-    const auto failed =
-        std::count_if(t.verdicts.begin(), t.verdicts.end(), [](const CacheVerdict& v) { return !v.failure.empty(); });
-    if (failed > 0) complain(fmt::format("{} entries could not be removed", failed));
+    const auto failed = static_cast<std::size_t>(
+        std::count_if(t.verdicts.begin(), t.verdicts.end(), [](const CacheVerdict& v) { return !v.failure.empty(); }));
+    if (failed > 0) complain(fmt::format("{} could not be removed", counted(failed, "entry", "entries")));
     return t.busy || failed > 0 ? 1 : 0;
 }
 
@@ -65,6 +66,7 @@ int verify(const Place& place, bool repair) {
                                 {"mended", f.mended},
                                 {"failure", f.failure}});
         print({{"damaged", v.damaged()},
+               {"untrusted", v.untrusted()},
                {"sound", v.sound},
                {"bytes", v.bytes},
                {"orphans", v.orphans},
@@ -76,12 +78,16 @@ int verify(const Place& place, bool repair) {
                        f.mended            ? " (moved to quarantine: it will be made anew)"
                        : f.failure.empty() ? std::string()
                                            : fmt::format(" (not repaired: {})", shown_in_line(f.failure)));
-        fmt::print("{} sound entries, {}; {} findings; {} orphans{}\n", v.sound, format_bytes(v.bytes),
-                   v.findings.size(), v.orphans, repair && v.orphans > 0 ? " (removed)" : "");
+        if (v.untrusted() > 0)
+            fmt::print("{} not trusted: what somebody else could have written is not loaded from there\n",
+                       counted(v.untrusted(), "finding is", "findings are"));
+        fmt::print("{}, {}; {}; {}{}\n", counted(v.sound, "sound entry", "sound entries"), format_bytes(v.bytes),
+                   counted(v.findings.size(), "finding", "findings"), counted(v.orphans, "orphan", "orphans"),
+                   repair && v.orphans > 0 ? " (removed)" : "");
     }
     const bool failed =
         std::any_of(v.findings.begin(), v.findings.end(), [](const CacheFinding& f) { return !f.failure.empty(); });
-    return v.damaged() || failed ? 1 : 0;
+    return v.damaged() || v.untrusted() > 0 || failed ? 1 : 0;
 }
 
 int trim(const Place& place, const TrimOptions& options) {

@@ -19,7 +19,8 @@ struct PruneOptions {
     bool dry_run = false;
 };
 
-// 1 where something is damaged, also where it was repaired: it is no sign of a sound disk.
+// 1 where something is damaged, also where it was repaired: it is no sign of a sound disk. 1 also where something is
+// not trusted: it is there, and serves nobody.
 [[nodiscard]] int verify(const Place& place, bool repair);
 // 1 where another process is trimming, and thus nothing was done.
 [[nodiscard]] int trim(const Place& place, const TrimOptions& options);

@@ -1,5 +1,6 @@
 #include "cache/listing.h"
 
+#include "subject/apart.h"
 #include "subject/message.h"
 #include "subject/output_file.h"
 #include "subject/quantity.h"
@@ -99,6 +100,7 @@ int show(const Place& place, const ShowOptions& options) {
     const CacheEntry entry = named_entry(cache, options.key);
     if (!options.cubin.empty()) {
         if (options.cubin == "-" && place.json) throw UsageError("--cubin -: --json prints to standard output, too");
+        expect_apart({"--cubin", options.cubin}, {});
         write_file(options.cubin, cache.cubin(entry.key));
         if (options.cubin == "-") return 0;
     }
@@ -134,18 +136,19 @@ int stat(const Place& place) {
                {"skipped", to_json(s.skipped)}});
         return 0;
     }
-    fmt::print("directory    {}\nentries      {}, {} of them in use by {} live process{}\n",
-               shown_in_line(cache.directory()), s.entries, s.in_use, s.processes, s.processes == 1 ? "" : "es");
+    fmt::print("directory    {}\nentries      {}, {} of them in use by {}\n", shown_in_line(cache.directory()),
+               s.entries, s.in_use, counted(s.processes, "live process", "live processes"));
     fmt::print("size         {}, cap {}\n", format_bytes(s.bytes),
                s.max_bytes == 0 ? "none" : format_bytes(s.max_bytes));
     for (const auto& a : s.archs)
-        fmt::print("  {:10} {} entries, {}\n", a.arch.empty() ? "unreadable" : shown_in_line(a.arch), a.entries,
-                   format_bytes(a.bytes));
+        fmt::print("  {:10} {}, {}\n", a.arch.empty() ? "unreadable" : shown_in_line(a.arch),
+                   counted(a.entries, "entry", "entries"), format_bytes(a.bytes));
     fmt::print("producers    {}\nlast used    {} to {}\n",
                shown_in_line(fmt::format("{}", fmt::join(s.producers, ", "))), format_date(s.oldest_use),
                format_date(s.newest_use));
     fmt::print("quarantined  {}\norphans      {} (temporary files of processes that died)\n", s.quarantined, s.orphans);
-    if (!s.skipped.empty()) fmt::print("skipped      {} folders that cannot be read\n", s.skipped.size());
+    if (!s.skipped.empty())
+        fmt::print("skipped      {} that cannot be read\n", counted(s.skipped.size(), "folder", "folders"));
     return 0;
 }
 

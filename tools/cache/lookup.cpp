@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace convt_jit::tools {
@@ -36,8 +38,11 @@ Lookup look_up(const std::vector<std::string>& directories, const CacheWanted& w
     for (const std::string& directory : directories) {
         const Cache cache(directory);
         if (!cache.exists()) {
-            best.passed_over.push_back(directory + ": there is no such directory");
-            best.reasons.push_back({directory, "absent", "", "there is no such directory"});
+            std::error_code error;
+            const bool other = std::filesystem::exists(directory, error);
+            const char* const why = other ? "it is no directory" : "there is no such directory";
+            best.passed_over.push_back(fmt::format("{}: {}", directory, why));
+            best.reasons.push_back({directory, other ? "unusable" : "absent", "", why});
             continue;
         }
         try {
@@ -48,7 +53,7 @@ Lookup look_up(const std::vector<std::string>& directories, const CacheWanted& w
                 best.reasons.push_back({directory, "no entry", "", "it has no such entry"});
             const bool nearer =
                 explanation.nearest &&
-                (!best.explanation.nearest || explanation.differing.size() < best.explanation.differing.size());
+                (!best.explanation.nearest || is_nearer(wanted, *explanation.nearest, *best.explanation.nearest));
             if (!explanation.hit && !nearer && !best.explanation.key.empty()) continue;
             const bool found = explanation.hit || explanation.nearest;
             best.explanation = std::move(explanation);

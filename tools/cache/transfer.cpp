@@ -1,26 +1,35 @@
 #include "cache/transfer.h"
 
+#include "cache/listing.h"
+#include "subject/apart.h"
 #include "subject/arch.h"
+#include "subject/message.h"
 #include "subject/quantity.h"
 #include "subject/usage_error.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace convt_jit::tools {
 namespace {
 
-void tell(const Place& place, const Cache& cache, const std::string& file, const CacheTransfer& t, const char* verb,
-          const char* skipped) {
-    if (place.json)
-        print({{"directory", cache.directory()},
-               {"file", file},
-               {"entries", t.entries},
-               {"skipped", t.skipped},
-               {"bytes", t.bytes}});
-    else
-        fmt::print("{} {} entries, {}; skipped {}{}\n", verb, t.entries, format_bytes(t.bytes), t.skipped,
-                   t.skipped == 0 ? "" : skipped);
+nlohmann::json answer(const Cache& cache, const std::string& file, const CacheTransfer& t) {
+    return {{"directory", cache.directory()},
+            {"file", file},
+            {"entries", t.entries},
+            {"skipped", t.skipped},
+            {"bytes", t.bytes}};
+}
+
+void complain_of_nothing(const Cache& cache, const std::vector<std::string>& archs) {
+    std::vector<std::string> there;
+    for (const auto& per_arch : cache.stat().archs)
+        if (!per_arch.arch.empty()) there.push_back(per_arch.arch);
+    complain(shown_in_line(
+        fmt::format("{}: there is no entry {}to be exported, so nothing was written; {}", cache.directory(),
+                    archs.empty() ? "" : fmt::format("of {} ", fmt::join(archs, ", ")),
+                    there.empty() ? "it holds none" : fmt::format("it holds those of {}", fmt::join(there, ", ")))));
 }
 
 }  // namespace
@@ -28,9 +37,20 @@ void tell(const Place& place, const Cache& cache, const std::string& file, const
 int export_to(const Place& place, const std::string& file, const std::vector<std::string>& texts) {
     const auto archs = parse_archs(texts);
     const Cache cache = place.existing();
+    expect_apart({"FILE", file}, {});
     const CacheTransfer transfer = cache.export_to(file, archs);
-    tell(place, cache, file, transfer, "wrote", " (damaged, not trusted, or of another version; verify tells which)");
-    return 0;
+    if (place.json) {
+        auto json = answer(cache, file, transfer);
+        json["left_out"] = to_json(transfer.left_out);
+        print(json);
+    } else if (transfer.entries > 0) {
+        fmt::print("wrote {}, {}; left out {}\n", counted(transfer.entries, "entry", "entries"),
+                   format_bytes(transfer.bytes), transfer.skipped);
+    }
+    for (const auto& [path, why] : transfer.left_out)
+        complain(shown_in_line(fmt::format("left out: {}: {}", path, why)));
+    if (transfer.entries == 0) complain_of_nothing(cache, archs);
+    return transfer.entries == 0 || transfer.skipped > 0 ? 1 : 0;
 }
 
 int import_from(const Place& place, const std::string& file) {
@@ -44,7 +64,11 @@ int import_from(const Place& place, const std::string& file) {
         if (error.subject() == cache.directory() && place.mistyped(cache)) throw UsageError(error.what());
         throw;
     }
-    tell(place, cache, file, transfer, "kept", " (there already)");
+    if (place.json)
+        print(answer(cache, file, transfer));
+    else
+        fmt::print("kept {}, {}; skipped {}{}\n", counted(transfer.entries, "entry", "entries"),
+                   format_bytes(transfer.bytes), transfer.skipped, transfer.skipped == 0 ? "" : " (there already)");
     return 0;
 }
 

@@ -8,6 +8,7 @@
 
 namespace convt_jit::tools {
 
+// 1 where an entry had to be left out, which is named, and where there was none to be written.
 [[nodiscard]] int export_to(const Place& place, const std::string& file, const std::vector<std::string>& archs);
 // A file that is not there or not a sound export is bad usage, and nothing of it is kept.
 [[nodiscard]] int import_from(const Place& place, const std::string& file);

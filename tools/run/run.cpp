@@ -1,5 +1,6 @@
 #include "run/run.h"
 
+#include "subject/apart.h"
 #include "subject/argument.h"
 #include "subject/check.h"
 #include "subject/choice.h"
@@ -52,6 +53,8 @@ void check_usage(const Options& options, const std::vector<NamedLayer>& layers) 
         throw LayerError("--dump-source", fmt::format("one file for {} layers", layers.size()), "a single layer");
     if (options.dump_source == "-" && options.json)
         throw LayerError("--dump-source", "standard output", "a file, since --json prints there");
+    if (!options.dump_source.empty())
+        expect_apart({"--dump-source", options.dump_source}, {{"--layers", options.layers.file}});
     options.plan.check(layers.front());
 }
 

@@ -10,8 +10,9 @@
 namespace convt_jit::tools {
 
 void LayerChoice::add_to(CLI::App& command) {
-    command.add_option("LAYER", strings,
-                       "layer strings, each one quoted argument: \"n16 c32 o64 in128x256 k3x5 s2x3\"");
+    command
+        .add_option("LAYER", strings, "layer strings, each one quoted argument: \"n16 c32 o64 in128x256 k3x5 s2x3\"")
+        ->check(not_empty());
     command.add_option("--layers", file, "file of layers, a JSON object a line")->type_name("FILE")->check(not_empty());
 }
 
@@ -95,6 +96,7 @@ void PlanChoice::check(const NamedLayer& named) const {
 
 void BackendChoice::add_to(CLI::App& command) {
     command.add_option("--backend", name, "where kernels run; auto: a GPU where there is one")
+        ->check(not_empty())
         ->check(CLI::IsMember({"auto", "cuda", "sim"}))
         ->capture_default_str();
 }

@@ -12,7 +12,7 @@ void complain(std::string_view text) noexcept;
 // On stderr as it is, for who may rewrite the terminal's line.
 void tell_raw(std::string_view text) noexcept;
 
-// With control characters as \x1b; line breaks and tabs stay, or not.
+// With control characters, and bytes that are not UTF-8, as \x1b; line breaks and tabs stay, or not.
 [[nodiscard]] std::string shown(std::string_view text);
 [[nodiscard]] std::string shown_in_line(std::string_view text);
 

@@ -115,6 +115,12 @@ void write_file(const std::string& path, std::string_view content) {
     }
 }
 
+std::string written_file(const std::string& path) {
+    if (path == "-") return {};
+    const Target target = target_of(path);
+    return target.regular ? target.path : std::string();
+}
+
 void expect_writable(const std::string& path) {
     if (path == "-") return;
     const Target target = target_of(path);

@@ -24,17 +24,6 @@ std::optional<std::uint64_t> take_number(std::string_view& text) noexcept {
 
 }  // namespace
 
-std::optional<std::uint64_t> parse_bytes(std::string_view text) noexcept {
-    constexpr std::string_view kUnits = "KMGT";
-    const auto number = take_number(text);
-    if (!number || text.empty()) return number;
-    const auto unit = kUnits.find(text.front());
-    if (unit == std::string_view::npos || text.size() != 1) return std::nullopt;
-    const auto shift = 10 * (unit + 1);
-    if (*number > (UINT64_MAX >> shift)) return std::nullopt;
-    return *number << shift;
-}
-
 std::optional<double> parse_duration(std::string_view text) noexcept {
     constexpr std::array<std::pair<char, int>, 5> kUnits = {
         {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}}};
@@ -53,6 +42,10 @@ std::string format_bytes(std::uint64_t bytes) {
     // 1023.95 would be written as 1024.0.
     for (; value >= 1023.95 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
     return fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string counted(std::size_t count, const char* one, const char* many) {
+    return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
 std::string format_duration(double seconds) {

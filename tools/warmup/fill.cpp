@@ -148,30 +148,34 @@ std::vector<JobResult> check(const std::vector<Job>& jobs) {
         Lookup lookup = look_up(directories, *job.wanted);
         const CacheExplanation& found = lookup.explanation;
         if (found.hit)
-            results.push_back({State::found, found.hit->key, "", std::move(lookup.reasons)});
+            results.push_back(
+                {State::found, found.hit->key, "", std::move(lookup.reasons), lookup.directory, found.hit->bytes});
         else
             results.push_back({State::missing, found.key, "not in the cache", std::move(lookup.reasons)});
     }
     return results;
 }
 
-void mark_evicted(std::vector<JobResult>& results) {
-    std::set<std::string> held;
-    for (const std::string& directory : cache_directories()) {
+std::vector<CacheEntry> entries_in(const std::vector<std::string>& directories) {
+    std::vector<CacheEntry> all;
+    for (const std::string& directory : directories) {
         const Cache cache(directory);
         if (!cache.exists()) continue;
         try {
-            for (const CacheEntry& entry : cache.list()) held.insert(entry.key);
+            for (CacheEntry& entry : cache.list()) all.push_back(std::move(entry));
         } catch (const CacheError&) {
-            continue;  // one that cannot be read has served nothing
+            continue;  // one that cannot be read serves nothing
         }
     }
+    return all;
+}
+
+void mark_lost(std::vector<JobResult>& results, const std::vector<CacheEntry>& entries, const std::string& why) {
+    std::set<std::string> held;
+    for (const CacheEntry& entry : entries) held.insert(entry.key);
     for (JobResult& result : results)
         if ((result.state == State::compiled || result.state == State::found) && !held.contains(result.key))
-            result = {State::failed,
-                      result.key,
-                      "it was in the cache and was evicted again: CONVT_JIT_CACHE_MAX_BYTES is too small for all",
-                      {}};
+            result = {State::failed, result.key, why, {}};
 }
 
 }  // namespace convt_jit::tools

@@ -29,7 +29,9 @@ struct Filling {
 // Compiles nothing: each job is `found` or `missing`.
 [[nodiscard]] std::vector<JobResult> check(const std::vector<Job>& jobs);
 
-// What was put into the cache and has been evicted again, since then, has failed: its cap is too small for all.
-void mark_evicted(std::vector<JobResult>& results);
+// What was put into the cache, or found there, and is there no longer has failed, as `why` says.
+void mark_lost(std::vector<JobResult>& results, const std::vector<CacheEntry>& entries, const std::string& why);
+// All entries of the directories that can be read.
+[[nodiscard]] std::vector<CacheEntry> entries_in(const std::vector<std::string>& directories);
 
 }  // namespace convt_jit::tools

@@ -4,6 +4,7 @@
 #include "cache/lookup.h"
 #include "convt_jit/convt_jit.h"
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -33,6 +34,8 @@ struct JobResult {
     std::string key;                 // where it is known
     std::string why;                 // it failed or is missing
     std::vector<NotServed> reasons;  // where it was only looked for: why a directory does not serve it
+    std::string directory = {};      // ... and which one does
+    std::uint64_t bytes = 0;         // ... with an entry of that size
 };
 
 // Every layer for every arch, in their order. Those that come to the same source, options and arch are one job: layers

@@ -101,7 +101,8 @@ void print_text(const Report& report) {
     const Tally tally = count(report.filling.results);
     std::size_t targets = 0;
     for (const Job& job : report.jobs) targets += job.targets.size();
-    fmt::print("{} kernels for {} layers and archs: ", report.jobs.size(), targets);
+    fmt::print("{} for {}: ", counted(report.jobs.size(), "kernel", "kernels"),
+               counted(targets, "layer and arch", "layers and archs"));
     if (report.checked)
         fmt::print("{} in the cache, {} missing, {} failed\n", tally.found, tally.missing, tally.failed);
     else
@@ -127,6 +128,9 @@ void print_json(const Report& report) {
            {"seconds", report.seconds},
            {"jobs", report.filling.jobs},
            {"peak_bytes", report.filling.peak_bytes},
+           {"bytes", report.capacity.needed},
+           {"max_bytes", report.capacity.cap},
+           {"over_cap", report.capacity.exceeded()},
            {"failures", list(report, State::failed)},
            {"missing_layers", list(report, State::missing)},
            {"passed_over", list_passed_over(report)}});

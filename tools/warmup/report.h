@@ -1,6 +1,7 @@
 // Report: what `convt warmup` says at the end, and the manifest of what the cache holds.
 #pragma once
 
+#include "warmup/capacity.h"
 #include "warmup/fill.h"
 #include "warmup/job.h"
 
@@ -22,6 +23,7 @@ struct Report {
     double seconds = 0;
     bool checked = false;  // nothing was to be compiled
     bool interrupted = false;
+    Capacity capacity = {};
 };
 
 void print_text(const Report& report);

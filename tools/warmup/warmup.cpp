@@ -1,6 +1,7 @@
 #include "warmup/warmup.h"
 
 #include "cache/place.h"
+#include "subject/apart.h"
 #include "subject/arch.h"
 #include "subject/argument.h"
 #include "subject/choice.h"
@@ -9,6 +10,8 @@
 #include "subject/output_file.h"
 #include "subject/progress.h"
 #include "subject/usage_error.h"
+#include "warmup/capacity.h"
+#include "warmup/directory_watch.h"
 #include "warmup/fill.h"
 #include "warmup/report.h"
 #include "warmup/shard.h"
@@ -18,6 +21,8 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <utility>
 
 namespace convt_jit::tools {
 namespace {
@@ -31,23 +36,35 @@ struct Options {
     bool check = false, exact_nonfinite = false;
 };
 
-std::vector<Job> chosen_jobs(const Options& options, const PrepareOptions& prepare, Interruption& interruption) {
-    std::vector<NamedLayer> layers = options.layers.layers(InputSize::optional);
-    if (!options.dtype.empty())
-        for (NamedLayer& named : layers) set_dtype(named.layer, options.dtype);
-    const auto archs = parse_archs(options.archs);
-    const Shard shard = options.shard.empty() ? Shard{} : parse_shard(options.shard);
-    if (options.manifest == "-" && options.place.json)
-        throw UsageError("--manifest -: --json prints to standard output, too");
+// What was named, read before signals are held back: a file may be a pipe that nobody writes to.
+struct Choice {
+    std::vector<NamedLayer> layers;
+    std::vector<std::string> archs;
+    Shard shard;
+};
 
+Choice read(const Options& options) {
+    Choice choice{options.layers.layers(InputSize::optional), parse_archs(options.archs),
+                  options.shard.empty() ? Shard{} : parse_shard(options.shard)};
+    if (!options.dtype.empty())
+        for (NamedLayer& named : choice.layers) set_dtype(named.layer, options.dtype);
+    return choice;
+}
+
+struct Work {
+    std::vector<Job> jobs;  // of the shard
+    Kernels kernels;        // of all shards
+};
+
+Work make_work(const Choice& choice, const PrepareOptions& prepare, Interruption& interruption) {
     Progress progress;
     progress.step("rendering");
     // All of them, whatever the shard: only then is it known which layers share a kernel.
-    std::vector<Job> all = make_jobs(layers, archs, prepare, [&] { return interruption.count() > 0; });
-    std::vector<Job> ours;
+    std::vector<Job> all = make_jobs(choice.layers, choice.archs, prepare, [&] { return interruption.count() > 0; });
+    Work work{{}, kernels_of(all)};
     for (std::size_t i = 0; i < all.size(); ++i)
-        if (shard.takes(i)) ours.push_back(std::move(all[i]));
-    return ours;
+        if (choice.shard.takes(i)) work.jobs.push_back(std::move(all[i]));
+    return work;
 }
 
 // Before the first kernel: what a cache does not keep is compiled in vain. Where all is there already, nothing has to
@@ -65,36 +82,90 @@ void expect_cache_to_keep(const Options& options, const Cache& cache, const std:
     throw error;
 }
 
+// The one that is written to and has a cap. There is one: a Cache was made of it.
+std::string own_directory() { return cache_directories().front(); }
+
+// Why what was in the cache is not there at the end.
+std::string why_lost(const std::string& directory, const DirectoryWatch& watch) {
+    if (watch.gone()) return fmt::format("it was in the cache, and {} was removed or renamed meanwhile", directory);
+    const std::uint64_t cap = cache_max_bytes();
+    const std::string evicted =
+        cap == 0 ? std::string("another process has a cap (CONVT_JIT_CACHE_MAX_BYTES)")
+                 : fmt::format("CONVT_JIT_CACHE_MAX_BYTES, {} bytes here, is too small for all", cap);
+    return fmt::format("it was in the cache and is there no longer: evicted, if {}, or else removed by somebody",
+                       evicted);
+}
+
+struct Done {
+    std::vector<Job> jobs;
+    Filling filling;
+    Capacity capacity;
+    std::optional<int> interrupted;  // the exit code then
+};
+
+Done look(Work work) {
+    Done done{std::move(work.jobs), {}, {0, cache_max_bytes()}, {}};
+    done.filling.results = check(done.jobs);
+    const std::string own = own_directory();
+    for (const JobResult& result : done.filling.results)
+        if (result.directory == own) done.capacity.needed += result.bytes;
+    return done;
+}
+
+Done compile(Work work, const PrepareOptions& prepare, int most_jobs, Interruption& interruption, Notices& notices) {
+    const DirectoryWatch watch(own_directory());
+    Filling filling = fill(work.jobs, {prepare, most_jobs}, interruption, notices);
+    Done done{std::move(work.jobs), std::move(filling), {0, cache_max_bytes()}, {}};
+    auto directories = cache_directories();
+    std::vector<CacheEntry> entries = entries_in({directories.front()});
+    done.capacity.needed = bytes_of(entries, work.kernels);
+    directories.erase(directories.begin());
+    for (CacheEntry& entry : entries_in(directories)) entries.push_back(std::move(entry));
+    mark_lost(done.filling.results, entries, why_lost(own_directory(), watch));
+    return done;
+}
+
+// From here on a signal is looked at, and what is begun is finished.
+Done carry_out(const Options& options, const Choice& choice, const Cache& cache, Notices& notices) {
+    Interruption interruption;
+    PrepareOptions prepare;
+    prepare.exact_nonfinite = options.exact_nonfinite;
+    Work work = make_work(choice, prepare, interruption);
+    const bool nothing = work.jobs.empty();
+    if (!options.check && !nothing) expect_cache_to_keep(options, cache, work.jobs);
+    Done done =
+        options.check ? look(std::move(work)) : compile(std::move(work), prepare, options.jobs, interruption, notices);
+    // A signal that comes when all is done has interrupted nothing.
+    if (interruption.count() > 0 && (count(done.filling.results).left > 0 || nothing))
+        done.interrupted = interruption.exit_code();
+    return done;
+}
+
 int run(const Options& options) {
     Notices notices;
     const auto begin = std::chrono::steady_clock::now();
     // Bad usage is told before anything is done. A directory to be checked that is not there is a mistyped one, where
     // it was named; else nothing has been cached yet.
     const Cache cache = options.check && options.place.directory ? options.place.existing() : options.place.any();
-    if (!options.manifest.empty()) expect_writable(options.manifest);
-    Interruption interruption;
-    PrepareOptions prepare;
-    prepare.exact_nonfinite = options.exact_nonfinite;
-    const std::vector<Job> jobs = chosen_jobs(options, prepare, interruption);
-    if (!options.check && !jobs.empty()) expect_cache_to_keep(options, cache, jobs);
-    Filling filling;
-    if (options.check)
-        filling.results = check(jobs);
-    else
-        filling = fill(jobs, {prepare, options.jobs}, interruption, notices);
-    if (!options.check) mark_evicted(filling.results);
-    if (!options.manifest.empty()) write_file(options.manifest, manifest(jobs, filling.results));
-    const Tally tally = count(filling.results);
-    // A signal that comes when all is done has interrupted nothing.
-    const bool interrupted = interruption.count() > 0 && (tally.left > 0 || jobs.empty());
+    if (options.manifest == "-" && options.place.json)
+        throw UsageError("--manifest -: --json prints to standard output, too");
+    if (!options.manifest.empty()) {
+        expect_apart({"--manifest", options.manifest}, {{"--layers", options.layers.file}});
+        expect_writable(options.manifest);
+    }
+    const Done done = carry_out(options, read(options), cache, notices);
+    if (!options.manifest.empty()) write_file(options.manifest, manifest(done.jobs, done.filling.results));
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    const Report report{jobs, filling, seconds, options.check, interrupted};
+    const Report report{done.jobs, done.filling, seconds, options.check, done.interrupted.has_value(), done.capacity};
     if (options.place.json)
         print_json(report);
     else if (options.manifest != "-")
         print_text(report);
     finish_output();
-    return interrupted ? interruption.exit_code() : tally.good() ? 0 : 1;
+    if (const std::string told = warning(done.capacity, own_directory()); !told.empty()) complain(shown_in_line(told));
+    if (done.interrupted) return *done.interrupted;
+    // What is going to be lost is not warmed. Who only looks is told what there is.
+    return count(done.filling.results).good() && (options.check || !done.capacity.exceeded()) ? 0 : 1;
 }
 
 }  // namespace
@@ -109,6 +180,7 @@ void add_warmup(CLI::App& app, int& status) {
         ->allow_extra_args(false)  // what follows the one value may be a layer
         ->required();
     command->add_option("--dtype", options->dtype, "take all layers in this instead of their own")
+        ->check(not_empty())
         ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}));
     command->add_option("--jobs", options->jobs, "at most so many compilers at a time; default: one per processor")
         ->transform(whole_number(1, 4096));

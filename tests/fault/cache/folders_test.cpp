@@ -110,7 +110,44 @@ TEST_F(Folders, AFileInTheirPlace) {
 TEST_F(Folders, ALinkOutOfTheCache) {
     fs::rename(folder(), scratch / "elsewhere");
     fs::create_directory_symlink(scratch / "elsewhere", folder());
-    expect_told(std::strerror(ENOTDIR));
+    expect_told("it is a symbolic link");
+    {
+        DiskStore store(directory);
+        const sample::Warnings warnings;
+        EXPECT_EQ(store.find(first), nullptr);
+        EXPECT_FALSE(store.put(first, sample::entry("a")));
+        ASSERT_EQ(warnings.lines().size(), 1u) << "one cause";
+        EXPECT_NE(warnings.lines()[0].find(folder() + " is not used: it is a symbolic link"), std::string::npos)
+            << warnings.lines()[0];
+    }
+    {
+        DiskStore store(directory);
+        const sample::Warnings warnings;
+        EXPECT_FALSE(store.put(first, sample::entry("a")));
+        ASSERT_EQ(warnings.lines().size(), 1u);
+        EXPECT_NE(warnings.lines()[0].find("not kept: " + folder() + ": it is a symbolic link"), std::string::npos)
+            << warnings.lines()[0];
+        EXPECT_NE(warnings.lines()[0].find("(remove it"), std::string::npos) << warnings.lines()[0];
+    }
+    EXPECT_TRUE(cache.verify(true).findings.at(0).mended);
+    EXPECT_TRUE(DiskStore(directory).put(first, sample::entry("a")));
+    EXPECT_FALSE(fs::is_empty(scratch / "elsewhere")) << "what it led to is not the cache's";
+}
+
+TEST_F(Folders, LinksInThePlaceOfTheCachesOwnFiles) {
+    fs::create_directory(scratch / "elsewhere");
+    for (const char* name : {"producers", "compilers", "holders", "lock", "clock", "usage"}) {
+        fs::remove_all(directory + "/" + name);
+        fs::create_symlink(scratch / "elsewhere", directory + "/" + name);
+        const auto found = cache.verify();
+        ASSERT_EQ(found.findings.size(), 1u) << name;
+        EXPECT_EQ(found.findings[0].path, name);
+        EXPECT_NE(found.findings[0].why.find("it is a symbolic link"), std::string::npos) << found.findings[0].why;
+        EXPECT_TRUE(found.damaged());
+        EXPECT_TRUE(cache.verify(true).findings.at(0).mended) << name;
+        EXPECT_TRUE(cache.verify().findings.empty()) << name;
+    }
+    EXPECT_TRUE(fs::is_empty(scratch / "elsewhere"));
 }
 
 TEST_F(Folders, OthersMayWriteToIt) {

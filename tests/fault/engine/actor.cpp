@@ -1,5 +1,6 @@
 // Actor: a process with an engine, whose caches its environment names.
 //   engine_actor compile ARCH LAYER...   -> per layer "compiler|disk|memory KEY open|closed" (NVRTC, afterwards)
+//   engine_actor ask-first ARCH LAYER... -> the same, after it has asked what a lookup wants
 //   engine_actor wanted ARCH LAYER       -> "PRODUCER|unknown open|closed"
 #include "convt_jit/convt_jit.h"
 
@@ -32,6 +33,7 @@ int main(int count, char** arguments) try {
         std::printf("%s %s\n", producer.empty() ? "unknown" : producer.c_str(), nvrtc_state());
         return 0;
     }
+    if (words[0] == "ask-first") static_cast<void>(Engine::wanted(parse_layer(words[2]), words[1]));
     Engine engine;
     for (std::size_t i = 2; i < words.size(); ++i) {
         const KernelInfo info = engine.compile(parse_layer(words[i]), words[1]);

@@ -226,11 +226,27 @@ TEST_F(Engines, AnotherCompilerMadeThem) {
 
 // BR-42: a compiler that is replaced under the same name is met anew.
 TEST_F(Engines, TheCompilersFileIsReplaced) {
-    EXPECT_THAT(wanted(), HasSubstr("open"));
+    ASSERT_EQ(run({kLayers[0]}).status, 0);
     EXPECT_THAT(wanted(), HasSubstr("closed"));
     for (const auto& file : fs::directory_iterator(directory_ + "/compilers")) fs::remove(file);
-    EXPECT_THAT(wanted(), HasSubstr("open")) << "an unknown file is opened once";
+    EXPECT_THAT(wanted(), HasSubstr("open")) << "an unknown file is opened";
+    EXPECT_THAT(wanted(), HasSubstr("open")) << "and not remembered by who only asks";
+    const Outcome met = run({kLayers[0]});
+    EXPECT_EQ(met.lines.at(0).origin, "disk");
+    EXPECT_EQ(met.lines.at(0).nvrtc, "open");
     EXPECT_THAT(wanted(), HasSubstr("closed"));
+}
+
+TEST_F(Engines, ACompilerThatIsOpenAlreadyIsRemembered) {
+    Process process({ENGINE_ACTOR, "ask-first", "sm_90", kLayers[0]}, {{"CONVT_JIT_CACHE_DIR", directory_}});
+    EXPECT_THAT(process.output(), HasSubstr("open"));
+    EXPECT_EQ(process.wait(), 0);
+    EXPECT_THAT(wanted(), HasSubstr("closed"));
+}
+
+TEST_F(Engines, WhoOnlyAsksMakesNoDirectory) {
+    EXPECT_THAT(wanted(), HasSubstr("open"));
+    EXPECT_FALSE(fs::exists(directory_));
 }
 
 // BR-51

@@ -1,6 +1,7 @@
 #include "cache/archive.h"
 
 #include "cache/disk_store.h"
+#include "cache/temporary.h"
 #include "cache/ustar.h"
 #include "unit/cache/sample.h"
 
@@ -92,6 +93,23 @@ TEST_F(Archive, IsAPlainTar) {
     EXPECT_TRUE(Cache(scratch / "x").verify().findings.empty());
 }
 
+// Whoever packs it anew has the last record of 10240 bytes filled up.
+TEST_F(Archive, EmptyBlocksMayFollowItsEnd) {
+    export_archive(root("from"), tar, {});
+    const std::string good = bytes_of(tar);
+    for (const std::size_t blocks : {1u, 2u, 17u}) {
+        write(tar, good + std::string(512 * blocks, '\0'));
+        EXPECT_EQ(check_archive(tar).keys.size(), 3u) << blocks;
+    }
+    const std::string inside = scratch / "x", list = scratch / "list", again = scratch / "again.tar";
+    fs::create_directory(inside);
+    const std::string command = "tar -tf " + tar + " > " + list + " && tar -C " + inside + " -xf " + tar +
+                                " && tar -C " + inside + " --format=ustar -T " + list + " -cf " + again;
+    if (std::system((command + " 2> /dev/null").c_str()) != 0) GTEST_SKIP() << "no such tar here";
+    ASSERT_EQ(fs::file_size(again) % 10240, 0u);
+    EXPECT_EQ(import_archive(root("to"), check_archive(again)).entries, 3u);
+}
+
 TEST_F(Archive, MayHoldSomeArchsOnly) {
     EXPECT_EQ(export_archive(root("from"), tar, {"sm_80"}).entries, 1u);
     EXPECT_EQ(import_archive(root("to"), check_archive(tar)).entries, 1u);
@@ -114,12 +132,52 @@ TEST_F(Archive, LeavesOutWhatIsDamaged) {
     const auto out = export_archive(root("from"), tar, {});
     EXPECT_EQ(out.entries, 2u);
     EXPECT_EQ(out.skipped, 1u);
+    ASSERT_EQ(out.left_out.size(), 1u);
+    EXPECT_EQ(out.left_out[0].path, name_of(keys[0]));
+    EXPECT_NE(out.left_out[0].why, "");
     EXPECT_EQ(import_archive(root("to"), check_archive(tar)).entries, 2u);
 }
 
-TEST_F(Archive, AnEmptyOneIsFine) {
+TEST_F(Archive, WhatIsKnownToBeOfAnotherArchIsNotMissed) {
+    for (const std::size_t i : {0u, 1u}) {
+        std::string damaged = file_of(i);
+        damaged.back() = static_cast<char>(damaged.back() ^ 1);
+        write(sample::entry_path(scratch / "from", keys[i]), i == 0 ? "rubbish" : damaged);
+    }
+    const auto out = export_archive(root("from"), tar, {"sm_80"});
+    EXPECT_EQ(out.entries, 1u);
+    ASSERT_EQ(out.left_out.size(), 1u) << "of the other one it cannot be known";
+    EXPECT_EQ(out.left_out[0].path, name_of(keys[0]));
+}
+
+TEST_F(Archive, OfNoEntryThereIsNone) {
+    write(tar, "an older one");
     EXPECT_EQ(export_archive(root("empty"), tar, {}).entries, 0u);
+    EXPECT_EQ(export_archive(root("from"), tar, {"sm_75"}).entries, 0u);
+    EXPECT_EQ(bytes_of(tar), "an older one");
+    for (const auto& item : fs::directory_iterator(scratch.path())) EXPECT_NE(item.path().extension(), ".tmp");
+    // One that somebody made all the same does no harm.
+    write(tar, tar_member("manifest.json", R"({"format":1,"entries":[],"producers":[]})") + tar_end());
     EXPECT_EQ(import_archive(root("to"), check_archive(tar)).entries, 0u);
+}
+
+TEST_F(Archive, AnArchMeansWhatIsCompiledForIt) {
+    EXPECT_EQ(export_archive(root("from"), tar, {"sm_80a"}).entries, 1u)
+        << "compiled without a suffix that it needs not";
+    EXPECT_EQ(export_archive(root("from"), tar, {"sm_90a"}).entries, 2u);
+    EXPECT_EQ(export_archive(root("from"), tar, {"sm_90"}).entries, 0u)
+        << "nothing else runs what is compiled for sm_90a";
+}
+
+TEST_F(Archive, AKilledExportLeavesNothingToTheNext) {
+    fs::create_directory(scratch / "out");
+    const Writer dead{this_writer().host, 999999999, "00c0ffee00c0ffee"};  // above any process number
+    const std::string left = scratch / "out" + "/" + temporary_name(dead), other = scratch / "out/.notes.tmp";
+    write(left, "half an archive");
+    write(other, "not ours");
+    EXPECT_EQ(export_archive(root("from"), scratch / "out/x.tar", {}).entries, 3u);
+    EXPECT_FALSE(fs::exists(left));
+    EXPECT_TRUE(fs::exists(other));
 }
 
 TEST_F(Archive, AnyFlippedByteOrCutIsRefused) {
@@ -150,6 +208,7 @@ TEST_F(Archive, RefusesWhatWasNotMadeByIt) {
     const auto says = [&](const std::string& archive, const std::string& what) {
         const std::string why = refusal(archive);
         EXPECT_NE(why.find(what), std::string::npos) << why;
+        EXPECT_EQ(why.find("exception"), std::string::npos) << "in words of our own: " << why;
     };
     says("", "cut");
     says("no tar at all, " + std::string(2000, 'x'), "no plain tar");
@@ -161,7 +220,8 @@ TEST_F(Archive, RefusesWhatWasNotMadeByIt) {
     says(tar_member(name_of(keys[0]), entry) + tar_member(name_of(keys[0]), entry) + manifest(of_one) + end, "twice");
     says(manifest(of_one) + tar_member(name_of(keys[0]), entry) + end, "follows its manifest");
     const std::string one = tar_member(name_of(keys[0]), entry);
-    for (const std::string& more : {std::string("x"), std::string("\0", 1), tar_end(), one})
+    for (const std::string& more : {std::string("x"), std::string("\0", 1), std::string(511, '\0'),
+                                    tar_end() + std::string(1, '\0'), tar_end() + "x", tar_end() + one, one})
         says(one + producer + manifest(of_one) + end + more, "something follows its end");
     std::string padded = one;
     ASSERT_EQ(padded.back(), '\0');

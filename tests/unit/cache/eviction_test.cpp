@@ -87,6 +87,11 @@ TEST(Eviction, PruningTakesArchsAndAges) {
         prune_verdicts(all, {{"sm_90a"}, 500s, {kNow, 0}}),
         (std::vector{Verdict::keep_young, Verdict::evict_pruned, Verdict::keep_other_arch, Verdict::keep_in_use}));
     EXPECT_EQ(prune_verdicts(all, {{}, 0s, {kNow, 0}})[0], Verdict::evict_pruned);
+    const std::vector<Candidate> archs = {{"a", "sm_90", 1, 0, false}, {"b", "sm_90a", 1, 0, false}};
+    EXPECT_EQ(prune_verdicts(archs, {{"sm_90a"}, 0s, {kNow, 0}}),
+              (std::vector{Verdict::evict_pruned, Verdict::evict_pruned}));
+    EXPECT_EQ(prune_verdicts(archs, {{"sm_90"}, 0s, {kNow, 0}}),
+              (std::vector{Verdict::evict_pruned, Verdict::keep_other_arch}));
 }
 
 TEST(Eviction, EveryVerdictHasAName) {

@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <fstream>
+
 using namespace convt_jit;
 using namespace std::chrono_literals;
 
@@ -123,6 +125,24 @@ TEST(Settings, Paths) {
     EXPECT_FALSE(is_declared_trusted("/shared2", {"/shared"}));
     EXPECT_FALSE(is_declared_trusted("/shared/../etc", {"/shared"}));
     EXPECT_FALSE(is_declared_trusted("/", {"/shared"}));
+}
+
+TEST(Settings, AReadOnlyDirectoryThatIsNoneIsWarnedAboutOnce) {
+    const sample::Scratch scratch;
+    const std::string file = scratch / "file", missing = scratch / "missing";
+    std::ofstream(file) << "x";
+    const sample::Warnings warnings;
+    for (int i = 0; i < 2; ++i) check_layers({scratch.path().string(), missing, file, file + "/below"});
+    ASSERT_EQ(warnings.lines().size(), 3u);
+    EXPECT_NE(warnings.lines()[0].find('"' + missing + "\", which is not there; allowed: "), std::string::npos);
+    EXPECT_NE(warnings.lines()[1].find('"' + file + "\", which is no directory; allowed: "), std::string::npos);
+    CacheSettings settings;
+    settings.layers = {missing};
+    EXPECT_NE(open_disk_stores(settings), nullptr);
+    EXPECT_EQ(warnings.lines().size(), 3u);
+    settings.layers = {scratch / "another"};
+    EXPECT_NE(open_disk_stores(settings), nullptr);
+    EXPECT_EQ(warnings.lines().size(), 4u) << "an engine warns";
 }
 
 TEST(Settings, ABadVariableIsWarnedAboutAndIgnored) {

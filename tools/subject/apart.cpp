@@ -1,0 +1,72 @@
+#include "subject/apart.h"
+
+#include "convt_jit/cache.h"
+#include "subject/output_file.h"
+#include "subject/usage_error.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+namespace convt_jit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool same(const fs::path& a, const fs::path& b) {
+    struct stat of_a {
+    }, of_b{};
+    return ::stat(a.c_str(), &of_a) == 0 && ::stat(b.c_str(), &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+           of_a.st_ino == of_b.st_ino;
+}
+
+bool lies_in(fs::path path, const fs::path& directory) {
+    while (path.has_relative_path()) {
+        path = path.parent_path();
+        if (same(path, directory)) return true;
+    }
+    return false;
+}
+
+// Where a directory is to be made, or one above it.
+bool in_the_way_of(const fs::path& path, const fs::path& directory) {
+    std::error_code error;
+    if (fs::exists(directory, error)) return false;
+    const auto to_be = fs::weakly_canonical(fs::absolute(directory), error);
+    return !error && std::mismatch(path.begin(), path.end(), to_be.begin(), to_be.end()).first == path.end();
+}
+
+// The file that gets the bytes, and the name that is replaced where a link itself is.
+std::vector<fs::path> written(const std::string& path) {
+    try {
+        const std::string file = written_file(path);
+        if (file.empty()) return {};
+        std::error_code error;
+        const fs::path named = fs::absolute(path, error);
+        return {fs::weakly_canonical(file, error), fs::weakly_canonical(named.parent_path(), error) / named.filename()};
+    } catch (const std::system_error&) {
+        return {};  // whoever writes there says what is wrong
+    }
+}
+
+}  // namespace
+
+void expect_apart(const NamedFile& output, const std::vector<NamedFile>& inputs) {
+    const auto& [option, path] = output;
+    for (const fs::path& file : written(path)) {
+        for (const auto& [input, read] : inputs)
+            if (!read.empty() && same(file, read))
+                throw UsageError(
+                    fmt::format("{}: \"{}\" is the file that {} reads; allowed: another file", option, path, input));
+        for (const std::string& directory : cache_directories())
+            if (lies_in(file, directory) || in_the_way_of(file, directory))
+                throw UsageError(
+                    fmt::format("{}: \"{}\" is within the cache directory {}; allowed: a file outside of it", option,
+                                path, directory));
+    }
+}
+
+}  // namespace convt_jit::tools

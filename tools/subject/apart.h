@@ -1,0 +1,17 @@
+// Apart: an output is neither what the same command reads nor a file of the cache.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convt_jit::tools {
+
+// The option and the file that it names; no file: it was not given.
+using NamedFile = std::pair<std::string, std::string>;
+
+// Throws UsageError where writing to `output` would take the place of one of `inputs`, or of anything in a directory
+// that the cache is read from. Files are compared by what they are, not by their names: a link to one is that one.
+void expect_apart(const NamedFile& output, const std::vector<NamedFile>& inputs);
+
+}  // namespace convt_jit::tools
