@@ -18,8 +18,8 @@
 namespace convt_jit {
 namespace {
 
-// The simulator runs what a current data-centre GPU would.
-constexpr Arch kSimulatedArch{90, 0};
+// The simulator runs what every tensor-core GPU from Ampere on can: wgmma it has not.
+constexpr Arch kSimulatedArch{80, 0};
 
 CacheSettings settings_for(const EngineOptions& options) {
     CacheSettings settings = cache_settings();

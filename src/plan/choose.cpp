@@ -34,11 +34,21 @@ bool wants_index64(const Layer& layer) {
     return needs_index64(layer, shape);
 }
 
-// The first family of this order whose tile serves the layer.
+// The tile of the least modelled time. `direct` has no model: it serves what no other family does.
 Tile standard_tile(const Layer& layer, const Arch& arch, bool exact_nonfinite) {
-    if (const auto tile = UnrolledTile::standard(layer, arch); tile.unsupported(layer, arch, exact_nonfinite).empty())
-        return tile;
-    return DirectTile::standard(layer, arch);
+    Tile best = DirectTile::standard(layer, arch);
+    double least = std::numeric_limits<double>::infinity();
+    const auto consider = [&](const auto& tile) {
+        if (!tile.unsupported(layer, arch, exact_nonfinite).empty()) return;
+        const double cycles = tile.modelled_cycles(layer, arch);
+        if (!(cycles < least)) return;
+        least = cycles;
+        best = tile;
+    };
+    consider(UnrolledTile::standard(layer, arch));
+    consider(ImplicitGemmTile::standard(layer, arch));
+    consider(ImplicitGemmSm90Tile::standard(layer, arch));
+    return best;
 }
 
 }  // namespace

@@ -101,6 +101,14 @@ std::string ImplicitGemmTile::unsupported(const Layer& layer, const Arch& arch, 
     return implicit_gemm_shortage(resources, arch);
 }
 
+double ImplicitGemmTile::modelled_cycles(const Layer& layer, const Arch& arch) const {
+    if (!unsupported(layer, arch, false).empty()) return std::numeric_limits<double>::infinity();
+    const ImplicitGemmLayer parts = ImplicitGemmLayer::make(layer);
+    ImplicitGemmResources resources;
+    (void)implicit_gemm_resources(parts, *this, resources);
+    return implicit_gemm_cycles(parts, UnrolledWork::make(layer), *this, resources, arch);
+}
+
 std::size_t ImplicitGemmTile::shared_bytes(const Layer& layer) const {
     ImplicitGemmResources resources;
     (void)implicit_gemm_resources(ImplicitGemmLayer::make(layer), *this, resources);

@@ -59,6 +59,9 @@ struct ImplicitGemmTile {
     [[nodiscard]] bool reduces() const { return split > 1; }
     [[nodiscard]] std::int64_t workspace_bytes(const Layer& layer, const Shape& shape) const;
     [[nodiscard]] Grid reduce_grid(const Layer& layer, const Shape& shape) const;
+    // Clock cycles of a whole GPU, in one unit for all families that have a model; infinite where the tile does not
+    // serve the layer.
+    [[nodiscard]] double modelled_cycles(const Layer& layer, const Arch& arch) const;
     friend bool operator==(const ImplicitGemmTile&, const ImplicitGemmTile&) = default;
 };
 

@@ -15,11 +15,11 @@ namespace {
 using Found = std::pair<double, ImplicitGemmSm90Tile>;
 
 // Cycles of an H100, fit to measurements (bench/results).
-constexpr double kTensorShare = 0.85;   // of the rate that products reach
-constexpr double kLoadTurn = 1500;      // from the first load of a batch until its cells are written
-constexpr double kHandOver = 120;       // of a chunk, from those who load to those who multiply
-constexpr double kLine = 130;           // of a warp and a line
-constexpr double kFirstTile = 5000;     // until the first products of a block
+constexpr double kTensorShare = 0.85;  // of the rate that products reach
+constexpr double kLoadTurn = 1500;     // from the first load of a batch until its cells are written
+constexpr double kHandOver = 120;      // of a chunk, from those who load to those who multiply
+constexpr double kLine = 130;          // of a warp and a line
+constexpr double kFirstTile = 5000;    // until the first products of a block
 
 double cycles(const ImplicitGemmLayer& layer, const UnrolledWork& work, const ImplicitGemmSm90Tile& t,
               const ImplicitGemmSm90Resources& r) {
@@ -35,12 +35,11 @@ double cycles(const ImplicitGemmLayer& layer, const UnrolledWork& work, const Im
     const double channels_full = layer.out_per_group / (channel_blocks * channels);
 
     // Of one tile, on average over depths and row phases, some of which have no taps.
-    const double chunks =
-        layer.mean_depth_taps * r.chunks * static_cast<double>(layer.used_rows) / layer.row_phases;
+    const double chunks = layer.mean_depth_taps * r.chunks * static_cast<double>(layer.used_rows) / layer.row_phases;
     const double products = t.groups_m * t.groups_n * r.runs * layer.mean_depth_taps * r.chunks * layer.mean_taps_h *
                             h.taps * r.steps * (layer.split ? 3 : 1);
-    // A product reads 64 cells and its columns' twice, and multiplies two cycles for a column. One warpgroup alone leaves
-    // a pause between its products.
+    // A product reads 64 cells and its columns' twice, and multiplies two cycles for a column. One warpgroup alone
+    // leaves a pause between its products.
     const bool lonely = t.groups_m * t.groups_n * t.min_blocks == 1;
     const double product = std::max(r.columns / 2.0, 16 + r.columns / 4.0) / kTensorShare;
     const double tensor = products * (lonely ? std::max(product, 61 + 0.61 * r.columns) : product);
@@ -88,27 +87,27 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
         if (!implicit_gemm_sm90_resources(layer, tile, arch, resources).empty()) return;
         found.emplace_back(cycles(layer, work, tile, resources), tile);
     };
-    std::vector<int> widths = {8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512};
+    std::vector<int> widths = {8, 32, 64, 128, 256};
     const auto own = static_cast<int>(std::min<std::int64_t>(ceil_div(work.positions[1], 8) * 8, 512));
     if (own <= 256 && std::find(widths.begin(), widths.end(), own) == widths.end()) widths.push_back(own);
     for (const int width : widths) {
         if (width > 16 && width >= 2 * work.positions[1]) continue;
-        for (const int height : {1, 2, 4, 6, 8, 16, 32, 64}) {
+        for (const int height : {1, 2, 4, 8, 16, 32}) {
             if ((height > 1 && height >= 2 * work.positions[0]) || height * width > 768) continue;
             tile.positions = {height, width};
             for (const auto& [m, n, teams] : kGroups) {
                 if (m > 1 && 64 * (m - 1) >= layer.out_per_group) continue;
                 tile.groups_m = m, tile.groups_n = n, tile.teams = teams;
                 for (const int chunk : {unit, 2 * unit, 4 * unit})
-                    for (const int stages : {2, 3, 4, 6, 8})
+                    for (const int stages : {2, 3, 4, 6})
                         for (const int resident : {0, 1})
-                            for (const int loaders : {1, 2})
-                                for (const int blocks : {1, 2}) {
-                                    if (blocks > 1 && m * n * teams > 1) continue;
-                                    tile.chunk = chunk, tile.stages = stages, tile.resident = resident;
-                                    tile.min_blocks = blocks, tile.loaders = loaders;
-                                    consider();
-                                }
+                            for (const int blocks : {1, 2}) {
+                                if (blocks > 1 && m * n * teams > 1) continue;
+                                tile.chunk = chunk, tile.stages = stages, tile.resident = resident;
+                                tile.min_blocks = blocks;
+                                tile.loaders = blocks > 1 || teams > 1 ? 1 : 2;  // where there is room for registers
+                                consider();
+                            }
             }
         }
     }
@@ -133,12 +132,12 @@ std::vector<ImplicitGemmSm90Tile> implicit_gemm_sm90_candidates(const Layer& lay
     return tiles;
 }
 
-double implicit_gemm_sm90_cycles(const Layer& whole, const ImplicitGemmSm90Tile& tile, const Arch& arch) {
+double ImplicitGemmSm90Tile::modelled_cycles(const Layer& whole, const Arch& arch) const {
     const ImplicitGemmLayer layer = ImplicitGemmLayer::make(whole);
     ImplicitGemmSm90Resources resources;
-    if (!layer.refusal.empty() || !implicit_gemm_sm90_resources(layer, tile, arch, resources).empty())
+    if (!layer.refusal.empty() || !implicit_gemm_sm90_resources(layer, *this, arch, resources).empty())
         return std::numeric_limits<double>::infinity();
-    return cycles(layer, UnrolledWork::make(whole), tile, resources);
+    return cycles(layer, UnrolledWork::make(whole), *this, resources);
 }
 
 std::string ImplicitGemmSm90Tile::unsupported(const Layer& layer, const Arch& arch, bool exact_nonfinite) const {
@@ -175,7 +174,8 @@ Grid ImplicitGemmSm90Tile::grid(const Layer& layer, const Shape& shape) const {
     const std::int64_t tiles_w = ceil_div(ceil_div(out[2], axes[2].stride), positions[1]);
     const std::int64_t sets =
         layer.groups * ceil_div(layer.out_channels_per_group(), std::int64_t{64} * groups_m) * axes[1].stride;
-    std::int64_t blocks = std::min(tiles_w * tiles_h * out[0] * shape.batch * sets, std::int64_t{processors} * min_blocks);
+    std::int64_t blocks =
+        std::min(tiles_w * tiles_h * out[0] * shape.batch * sets, std::int64_t{processors} * min_blocks);
     // A block stays with its weights: those of its first tile.
     if (resident == 1) blocks = std::max(blocks / sets, std::int64_t{1}) * sets;
     return {blocks, 1, 1};

@@ -14,21 +14,21 @@
 
 namespace convt_jit {
 
-// A tile is a rectangle of positions q (height, width) of one output depth and one row phase, all column phases of it and
-// 64 x groups_m output channels of one group. The warpgroups of a team share its channels (groups_m) and its positions
-// (groups_n); others load.
+// A tile is a rectangle of positions q (height, width) of one output depth and one row phase, all column phases of it
+// and 64 x groups_m output channels of one group. The warpgroups of a team share its channels (groups_m) and its
+// positions (groups_n); others load.
 struct ImplicitGemmSm90Tile {
     static constexpr std::string_view kFamily = "implicit_gemm_sm90";
 
     std::array<int, 2> positions = {2, 128};
     int groups_m = 1, groups_n = 2;
-    int teams = 1;       // groups_m x groups_n warpgroups each, which take tiles in turn
-    int loaders = 1;     // warpgroups that load
-    int chunk = 8;       // input channels that are staged at a time
-    int stages = 4;      // chunks in shared memory
-    int join = 2;        // column taps of one step that tensor cores add up before they join an f32 total
-    int min_blocks = 1;  // of a multiprocessor, that registers are left for
-    int resident = 0;    // 1: all weights that a block needs stay in shared memory
+    int teams = 1;         // groups_m x groups_n warpgroups each, which take tiles in turn
+    int loaders = 1;       // warpgroups that load
+    int chunk = 8;         // input channels that are staged at a time
+    int stages = 4;        // chunks in shared memory
+    int join = 2;          // column taps of one step that tensor cores add up before they join an f32 total
+    int min_blocks = 1;    // of a multiprocessor, that registers are left for
+    int resident = 0;      // 1: all weights that a block needs stay in shared memory
     int processors = 132;  // multiprocessors that the grid is made for: a block takes one tile after the other
 
     template <class Tile, class Visit>
@@ -57,13 +57,14 @@ struct ImplicitGemmSm90Tile {
 
     // Columns of one product: 8 positions each of a part of a row, of a row, or of a tile that is 8 wide.
     [[nodiscard]] int columns() const;
+    // Clock cycles of a whole GPU, in one unit for all families that have a model; infinite where the tile does not
+    // serve the layer.
+    [[nodiscard]] double modelled_cycles(const Layer& layer, const Arch& arch) const;
     friend bool operator==(const ImplicitGemmSm90Tile&, const ImplicitGemmSm90Tile&) = default;
 };
 
 // Tiles that may serve the layer, best modelled time first, at most `most`.
 [[nodiscard]] std::vector<ImplicitGemmSm90Tile> implicit_gemm_sm90_candidates(const Layer& layer, const Arch& arch,
                                                                               std::size_t most);
-// Clock cycles of a whole GPU, in the same unit as implicit_gemm_cycles(); infinite where the tile does not serve it.
-[[nodiscard]] double implicit_gemm_sm90_cycles(const Layer& layer, const ImplicitGemmSm90Tile& tile, const Arch& arch);
 
 }  // namespace convt_jit

@@ -23,9 +23,8 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
                                          const Arch& arch, ImplicitGemmSm90Resources& r) {
     if (arch.number != 90) return fmt::format("implicit_gemm_sm90 needs sm_90a, not {}", to_string(arch));
     const UnrolledAxis& h = layer.horizontal;
-    for (const int n :
-         {t.positions[0], t.positions[1], t.groups_m, t.groups_n, t.teams, t.loaders, t.chunk, t.stages, t.join, t.min_blocks,
-          t.processors})
+    for (const int n : {t.positions[0], t.positions[1], t.groups_m, t.groups_n, t.teams, t.loaders, t.chunk, t.stages,
+                        t.join, t.min_blocks, t.processors})
         if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);
     if (t.resident != 0 && t.resident != 1) return fmt::format("resident is {}, allowed: 0 and 1", t.resident);
     if (t.groups_m * t.groups_n * t.teams > 4) return "more than 4 warpgroups multiply";
@@ -58,7 +57,8 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     const std::int64_t channels = std::int64_t{64} * t.groups_m;
     const std::int64_t input = std::int64_t{2} * r.steps * r.parts * r.tile_height * r.tile_width * 16;
     r.weight_stage = std::int64_t{layer.taps_h} * h.taps * r.steps * r.parts * 2 * channels * 16;
-    const std::int64_t most = h.stride < 16 ? 16 / h.stride : 1;  // 8 positions each, that pass through a slab at a time
+    const std::int64_t most =
+        h.stride < 16 ? 16 / h.stride : 1;  // 8 positions each, that pass through a slab at a time
     const std::int64_t piece = largest_divisor(row_tiles == 1 ? 1 : run, most);
     const std::int64_t pieces = largest_divisor(own / piece, most / piece);
     const std::int64_t slab = 8 * pitch(pieces * 8 * piece * h.stride, h.stride == 2 ? 16 : 8);
@@ -86,7 +86,8 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
         r.squads *= 2;
     r.batches = static_cast<int>((cells + loading / r.squads * held - 1) / (loading / r.squads * held));
     r.piece_tiles = static_cast<int>(piece);
-    r.piece_lanes = static_cast<int>(std::min<std::int64_t>(32, std::max<std::int64_t>(1, 8 * piece * h.stride / cell)));
+    r.piece_lanes =
+        static_cast<int>(std::min<std::int64_t>(32, std::max<std::int64_t>(1, 8 * piece * h.stride / cell)));
     return shortage(r, 255, arch);
 }
 

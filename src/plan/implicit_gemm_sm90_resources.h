@@ -11,9 +11,9 @@
 namespace convt_jit {
 
 struct ImplicitGemmSm90Resources : BlockNeeds {
-    int columns = 8, runs = 1;       // of the products of a warpgroup
-    int steps = 1, parts = 1;        // of a chunk
-    int chunks = 1;                  // of one depth tap
+    int columns = 8, runs = 1;  // of the products of a warpgroup
+    int steps = 1, parts = 1;   // of a chunk
+    int chunks = 1;             // of one depth tap
     int tile_height = 0, tile_width = 0;
     std::int64_t weight_stage = 0;  // bytes of packed weights of a chunk
     int squads = 1, batches = 1;    // of those who load

@@ -195,6 +195,11 @@ std::string UnrolledTile::unsupported(const Layer& layer, const Arch& arch, bool
     return unrolled_shortage(resources, arch);
 }
 
+double UnrolledTile::modelled_cycles(const Layer& layer, const Arch& arch) const {
+    if (!unsupported(layer, arch, false).empty()) return std::numeric_limits<double>::infinity();
+    return Search(layer, arch).cycles(*this);
+}
+
 int UnrolledTile::threads(const Layer& layer) const {
     UnrolledResources resources;
     (void)unrolled_resources(UnrolledLayer::make(layer), *this, resources);

@@ -73,6 +73,9 @@ struct UnrolledTile {
     [[nodiscard]] int threads(const Layer& layer) const;
     [[nodiscard]] std::size_t shared_bytes(const Layer& layer) const;
     [[nodiscard]] Grid grid(const Layer& layer, const Shape& shape) const;
+    // Clock cycles of a whole GPU, in one unit for all families that have a model; infinite where the tile does not
+    // serve the layer.
+    [[nodiscard]] double modelled_cycles(const Layer& layer, const Arch& arch) const;
     friend bool operator==(const UnrolledTile&, const UnrolledTile&) = default;
 };
 

@@ -25,8 +25,7 @@ std::string render_wgmma(int columns) {
     values["b"] = std::to_string(sums + 1);
     values["keep"] = std::to_string(sums + 2);
     kainjow::mustache::mustache wrapper(template_text("device/wgmma.mustache"));
-    if (!wrapper.is_valid())
-        throw UnsupportedError("templates/device/wgmma.mustache: " + wrapper.error_message());
+    if (!wrapper.is_valid()) throw UnsupportedError("templates/device/wgmma.mustache: " + wrapper.error_message());
     wrapper.set_custom_escape([](const std::string& text) { return text; });  // C++ is not HTML
     return wrapper.render(values);
 }
