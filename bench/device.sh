@@ -4,7 +4,7 @@
 #
 #   bench/device.sh OUT [STAGE...]      BUILD=build by default; all stages without a name
 #
-# Stages: facts gpu warm_only bug_trials origin property conformance layers sanitize micro bench_f32 bench_f16 torch
+# Stages: facts gpu warm_only bug_trials origin property conformance layers sanitize micro bench_f32 bench_tf32 bench_f16 torch
 # table.
 # Each prints one line, PASS or FAIL with its time; a stage that fails, or takes more than LIMIT (300) seconds, does not
 # stop the others. OUT receives device.log (all output), micro.json, bench-f32.json, bench-f16.json, torch.json,
@@ -106,6 +106,7 @@ layers() {
     return "$failed"
 }
 bench_f32() { convt bench --layers "$layers" --json "$out/bench-f32.json"; }
+bench_tf32() { convt bench --layers "$layers" --dtype tf32 --json "$out/bench-tf32.json"; }
 bench_f16() { convt bench --layers "$layers" --dtype f16 --json "$out/bench-f16.json"; }
 torch() { python3 bench/compare_torch.py measure --layers "$layers" --out "$out/torch.json"; }
 table() {
@@ -117,7 +118,7 @@ if [[ $only ]]; then
 fi
 
 stages=("$@")
-((${#stages[@]})) || stages=(facts gpu warm_only bug_trials origin property conformance layers sanitize micro bench_f32 bench_f16 torch table)
+((${#stages[@]})) || stages=(facts gpu warm_only bug_trials origin property conformance layers sanitize micro bench_f32 bench_tf32 bench_f16 torch table)
 status=0
 for stage in "${stages[@]}"; do
     begin=$(date +%s.%N)

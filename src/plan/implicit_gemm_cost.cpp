@@ -9,6 +9,7 @@ namespace convt_jit {
 namespace {
 
 constexpr double kMma = 0.6;             // m16n8k8 of tf32, m16n8k16 of 16-bit types
+constexpr double kUnmodelled = 1.1;      // what times of 4-byte elements measured more, beside those of `unrolled`
 constexpr double kIdleWarps = 2;         // that wait while the others work
 constexpr double kAnotherLaunch = 5000;  // cycles between two kernels
 constexpr double kOverlap = 0.2;         // of what is not the bottleneck and still takes time
@@ -78,7 +79,8 @@ double implicit_gemm_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& 
                                  ? 0
                                  : kAnotherLaunch + blocks / t.split * outputs * full * channels_full *
                                                         (4 * t.split + element) / (kCacheBytes * kMultiprocessors);
-    return grid_cycles(blocks, resident, busiest + kOverlap * others, efficiency, alone) + reduction;
+    const double unmodelled = layer.element_bytes == 4 ? kUnmodelled : 1;
+    return unmodelled * grid_cycles(blocks, resident, busiest + kOverlap * others, efficiency, alone) + reduction;
 }
 
 }  // namespace convt_jit

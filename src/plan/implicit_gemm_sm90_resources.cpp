@@ -85,6 +85,7 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
            (cells + loading / (2 * r.squads) - 1) / (loading / (2 * r.squads)) <= held)
         r.squads *= 2;
     r.batches = static_cast<int>((cells + loading / r.squads * held - 1) / (loading / r.squads * held));
+    r.held = static_cast<int>((cells + loading / r.squads * r.batches - 1) / (loading / r.squads * r.batches));
     r.piece_tiles = static_cast<int>(piece);
     r.piece_lanes =
         static_cast<int>(std::min<std::int64_t>(32, std::max<std::int64_t>(1, 8 * piece * h.stride / cell)));
