@@ -24,7 +24,7 @@ constexpr double kFirstTile = 5000;    // until the first products of a block
 
 // What the measured times of the other families' models are less, and where rows of the product or of the output are of
 // little use.
-constexpr double kUnmodelled = 1.6, kUnlikely = 3;
+constexpr double kUnmodelled = 1.5, kUnlikely = 3, kSmallBlocks = 1.3, kShortRing = 0.25;
 
 double cycles(const ImplicitGemmLayer& layer, const UnrolledWork& work, const ImplicitGemmSm90Tile& t,
               const ImplicitGemmSm90Resources& r) {
@@ -58,7 +58,7 @@ double cycles(const ImplicitGemmLayer& layer, const UnrolledWork& work, const Im
     const double shared = (cells * r.parts * 16 + outputs * 12) / kSharedBytes;
     const double weights = t.resident == 1 ? 0 : chunks * static_cast<double>(r.weight_stage);
     // Rows of the tile come as whole sectors of 32 bytes.
-    const double row = r.tile_width * element, sectors = (std::floor((row + 31) / 32) + 0.75) * 32 / row;
+    const double row = r.tile_width * element, sectors = (std::floor((row + 31) / 32) + 0.4) * 32 / row;
     const double cache = (weights + cells * 16 * sectors) / kCacheBytes;
     const double fresh = static_cast<double>(t.positions[0]) * t.positions[1] * layer.in_per_group * element * full /
                          (channel_blocks * layer.row_phases);
@@ -75,7 +75,8 @@ double cycles(const ImplicitGemmLayer& layer, const UnrolledWork& work, const Im
     constexpr double kProcessors = 132;
     const double turns = tiles / (kProcessors * t.min_blocks * t.teams);
     const double waves = turns < 8 ? std::ceil(turns) : turns;
-    const double unmodelled = channels_full < 0.7 || h.stride > 2 ? kUnlikely : kUnmodelled;
+    const double unmodelled = (channels_full < 0.7 || h.stride > 2 ? kUnlikely : kUnmodelled) *
+                              (t.min_blocks > 1 ? kSmallBlocks : 1) * (1 + kShortRing / (t.stages - 1));
     return unmodelled * waves * t.min_blocks * t.teams * tile + std::max(0.0, alone - tile * t.min_blocks * t.teams) +
            kFirstTile;
 }
