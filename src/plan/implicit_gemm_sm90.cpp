@@ -93,10 +93,12 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
     const UnrolledWork work = UnrolledWork::make(whole);
     const int unit = 32 / layer.element_bytes;
     ImplicitGemmSm90Tile tile;
+    const auto fits = [&](ImplicitGemmSm90Resources& resources) {
+        return implicit_gemm_sm90_resources(layer, tile, arch, resources).empty();
+    };
     const auto consider = [&] {
         ImplicitGemmSm90Resources resources;
-        if (!implicit_gemm_sm90_resources(layer, tile, arch, resources).empty()) return;
-        found.emplace_back(cycles(layer, work, tile, resources), tile);
+        if (fits(resources)) found.emplace_back(cycles(layer, work, tile, resources), tile);
     };
     std::vector<int> widths = {8, 32, 64, 128, 256};
     const auto own = static_cast<int>(std::min<std::int64_t>(ceil_div(work.positions[1], 8) * 8, 512));
@@ -110,6 +112,10 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
             for (const auto& [m, n, teams] : kGroups) {
                 if (m > 1 && 64 * (m - 1) >= layer.out_per_group) continue;
                 tile.groups_m = m, tile.groups_n = n, tile.teams = teams;
+                // What does not fit with the least of everything fits with nothing.
+                ImplicitGemmSm90Resources least;
+                tile.chunk = unit, tile.stages = 2, tile.resident = 0, tile.min_blocks = tile.loaders = 1;
+                if (!fits(least)) continue;
                 for (const int chunk : {unit, 2 * unit, 4 * unit})
                     for (const int stages : {2, 3, 4, 6})
                         for (const int resident : {0, 1})

@@ -47,6 +47,7 @@ constexpr int WEIGHT_STAGE = TAPS_H * KW * TAP_CELLS;
 constexpr int WEIGHT_SETS = layer::GROUPS * CHANNEL_BLOCKS * SH;       // a tile needs one
 constexpr int WEIGHT_SET = layer::KERNEL_D * DEPTH_CHUNKS * WEIGHT_STAGE;
 constexpr int STAGE = INPUT_STAGE + (plan::RESIDENT ? 0 : WEIGHT_STAGE);
+static_assert((long long)WEIGHT_SETS * WEIGHT_SET * 16 == plan::PACKED_BYTES, "the plan counts the same bytes");
 
 // Pieces of lines pass through a warp's slab, of 8 channels at a time.
 constexpr int MOST_PASS_TILES = SW < 16 ? 16 / SW : 1;

@@ -85,7 +85,7 @@ TEST_F(PackedWeightsTest, TakeWhatTheInfoSays) {
                                  "implicit_gemm positions=1x16 block_channels=16 warps_m=1 warps_n=1 chunk=8 stages=2",
                                  false, Policy::wait});
     EXPECT_EQ(kernel.info().packed_bytes, 4u * 2 * 3 * 16 * 8);
-    EXPECT_EQ(engine_.prepare(layer_, {Device::simulator(), "", false, Policy::wait}).info().packed_bytes, 0u);
+    EXPECT_EQ(engine_.prepare(layer_, {Device::simulator(), "unrolled", false, Policy::wait}).info().packed_bytes, 0u);
 }
 
 }  // namespace

@@ -52,9 +52,26 @@ TEST(ImplicitGemm, TextAndBack) {
     EXPECT_EQ(parse_plan(to_string(plan), layer, kHopper), plan);
 }
 
-TEST(ImplicitGemm, IsOnlyTakenWhereItIsAskedFor) {
-    for (const char* text : kLayers)
-        EXPECT_FALSE(std::holds_alternative<ImplicitGemmTile>(choose(parse_layer(text), kHopper).tile)) << text;
+TEST(ImplicitGemm, IsTakenWhereItIsModelledQuickest) {
+    for (const char* text : kLayers) {
+        const Layer layer = parse_layer(text);
+        for (const Arch& arch : {Arch{80, 0}, kHopper}) {
+            const double unrolled = UnrolledTile::standard(layer, arch).modelled_cycles(layer, arch);
+            const double own = ImplicitGemmTile::standard(layer, arch).modelled_cycles(layer, arch);
+            const double warpgroups = ImplicitGemmSm90Tile::standard(layer, arch).modelled_cycles(layer, arch);
+            EXPECT_EQ(std::holds_alternative<ImplicitGemmTile>(choose(layer, arch).tile),
+                      own < unrolled && own <= warpgroups)
+                << text << " on " << to_string(arch);
+        }
+    }
+    const auto family = [](const char* text, int arch) {
+        return std::string(family_name(choose(parse_layer(text), Arch{arch, 0})));
+    };
+    EXPECT_EQ(family("n8 c64 o64 in1024x1024 k3x3 bias tf32", 80), "implicit_gemm");
+    EXPECT_EQ(family("n8 c64 o64 in1024x1024 k3x3 bias tf32", 90), "implicit_gemm_sm90");
+    EXPECT_EQ(family("n16 c32 o64 in131072 k3 s2 p1 d2 bias f16", 90), "implicit_gemm");
+    EXPECT_EQ(family("n16 c32 o64 in128x256 k3x5 s2x3 p1x2 d2x1 g4 bias", 90), "unrolled");
+    EXPECT_EQ(family("n16 c64 o64 in128x128 k4x4 s2 p1 g64 bias f16", 90), "unrolled");
 }
 
 TEST(ImplicitGemm, RefusalsSayWhy) {

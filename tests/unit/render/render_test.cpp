@@ -88,6 +88,19 @@ TEST(Render, OverrideDirectoryMustHoldAllTemplates) {
     EXPECT_THROW((void)template_text("families/none.cu"), UnsupportedError);
 }
 
+TEST(Render, WarpgroupsCompileForHopper) {
+    const Nvrtc& nvrtc = Nvrtc::instance();
+    for (const auto& [text, plan] :
+         {std::pair{"c64 o64 k3x3 bias", "implicit_gemm_sm90"},
+          {"n8 c64 o64 in99x99 k3x3 tf32 residual", "implicit_gemm_sm90 positions=2x64 chunk=8 stages=2 resident=1"},
+          {"c256 o256 k4 s2 p1 f16 affine gelu", "implicit_gemm_sm90 chunk=16 stages=3"},
+          {"c32 o100 k3x3x3 s2 op1 g2 bf16 clamp-1:1", "implicit_gemm_sm90 index=64"}}) {
+        SCOPED_TRACE(std::string(text) + " " + plan);
+        const Arch hopper{90, 'a'};
+        EXPECT_NO_THROW((void)nvrtc.compile(render_text(text, hopper, {plan, false}), hopper));
+    }
+}
+
 // What NVRTC makes of it, for every dtype, layout and epilogue and the oldest and newest archs.
 TEST(Render, CompilesForEveryArch) {
     const Nvrtc& nvrtc = Nvrtc::instance();
