@@ -15,8 +15,7 @@ const void* PackedWeights::get(const driver::StreamState& stream, const Weights&
 PackedWeights::Place& PackedWeights::place_for(const driver::StreamState& stream, const Weights& weights) {
     if (stream.capture == 0) return place_outside_captures(stream, weights);
     const auto outside = places_.find({stream.name, 0});
-    if (outside != places_.end() && outside->second.id == stream.id && weights.version != 0 &&
-        outside->second.held == weights) {
+    if (outside != places_.end() && weights.version != 0 && outside->second.held == weights) {
         outside->second.in_graph = true;
         return outside->second;
     }

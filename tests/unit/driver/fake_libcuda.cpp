@@ -370,6 +370,8 @@ FAKE cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, cuui
 }
 FAKE cuStreamGetId(CUstream stream, unsigned long long* id) {
     const Lock lock(fake().mutex_);
+    if (const auto capture = fake().captures_.find(stream); capture != fake().captures_.end())
+        return capture->second.broken = true, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     const auto found = fake().stream_ids_.find(stream);
     return *id = found != fake().stream_ids_.end() ? found->second : 1, CUDA_SUCCESS;
 }

@@ -16,8 +16,11 @@ namespace {
 const Arch kHopper{90, 0};
 
 constexpr const char* kLayers[] = {
-    "n8 c64 o64 in1024x1024 k3x3 bias tf32", "n64 c128 o128 in65536 k3 bias",
-    "n64 c256 o256 in32x24 k4x4 s2 p1 bias f16", "n2 c320 o256 in16x16x16 k2x2x2 s2 bias bf16", "c64 o64 k3x3 tf32",
+    "n8 c64 o64 in1024x1024 k3x3 bias tf32",
+    "n64 c128 o128 in65536 k3 bias",
+    "n64 c256 o256 in32x24 k4x4 s2 p1 bias f16",
+    "n2 c320 o256 in16x16x16 k2x2x2 s2 bias bf16",
+    "c64 o64 k3x3 tf32",
 };
 
 TEST(ImplicitGemmSm90, HasCandidatesThatFit) {
@@ -99,8 +102,8 @@ TEST(ImplicitGemmSm90, ResourcesAreCountedAsInTheTemplate) {
     const Layer layer = parse_layer("n3 c64 o100 in64x256 k3x3 tf32");
     ImplicitGemmSm90Tile tile;
     tile = {{2, 128}, 1, 2, 1, 2, 8, 3, 2, 1, 0, 132};
-    // A stage: 2 halves of 4 x 130 pixels, and 9 taps of 2 halves of 64 channels, 16 bytes each. A slab: 8 channels of 128
-    // outputs, 8 banks apart.
+    // A stage: 2 halves of 4 x 130 pixels, and 9 taps of 2 halves of 64 channels, 16 bytes each. A slab: 8 channels of
+    // 128 outputs, 8 banks apart.
     const std::size_t input = 2 * 4 * 130 * 16, weights = 9 * 2 * 64 * 16, slab = 8 * (128 + 8) * 4;
     EXPECT_EQ(tile.shared_bytes(layer), 3 * (input + weights) + 8 * slab + 3 * 16 + 8 + 8);
     EXPECT_EQ(tile.packed_bytes(layer), static_cast<std::int64_t>(2 * 8 * weights));  // blocks of channels, chunks
