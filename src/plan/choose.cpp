@@ -46,8 +46,12 @@ Tile standard_tile(const Layer& layer, const Arch& arch, bool exact_nonfinite) {
         best = tile;
     };
     consider(UnrolledTile::standard(layer, arch));
-    consider(ImplicitGemmTile::standard(layer, arch));
-    consider(ImplicitGemmSm90Tile::standard(layer, arch));
+    // Tensor cores sum over 8 channels at a time. With fewer they have little to give, and short sums nothing to hide
+    // the last place in that three products of tf32 lose.
+    if (layer.in_channels_per_group() >= 8) {
+        consider(ImplicitGemmTile::standard(layer, arch));
+        consider(ImplicitGemmSm90Tile::standard(layer, arch));
+    }
     return best;
 }
 

@@ -24,7 +24,7 @@ std::string plan_for(const Device& device, const RandomLayer& drawn, std::uint64
     if (seed % 3 == 1) return "direct";
     PrepareOptions options;
     options.exact_nonfinite = drawn.exact_nonfinite;
-    const auto plans = Engine::plans(drawn.layer, device.is_cuda() ? device.arch() : "sm_90",
+    const auto plans = Engine::plans(drawn.layer, device.is_cuda() ? device.arch() : "sm_80",
                                      std::numeric_limits<std::size_t>::max(), options);
     return plans[seed / 3 * 7919 % plans.size()];
 }
@@ -44,7 +44,7 @@ std::string check_matrices(const Device& device, std::uint64_t seed, bool& serve
     RandomLayer drawn = random_layer(seed, device.is_cuda() ? 2e7 : 4e5);
     drawn.layer.layout = Layout::channels_first;
     std::vector<std::string> plans;
-    for (const std::string& plan : Engine::plans(drawn.layer, device.is_cuda() ? device.arch() : "sm_90", 2000))
+    for (const std::string& plan : Engine::plans(drawn.layer, device.is_cuda() ? device.arch() : "sm_80", 2000))
         if (plan.starts_with("implicit_gemm ")) plans.push_back(plan);
     served = !plans.empty();
     if (!served) return {};

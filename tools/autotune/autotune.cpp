@@ -230,7 +230,9 @@ void add_autotune(CLI::App& app, int& status) {
     command->add_option("--dtype", options->dtype, "instead of the layers' own")
         ->check(not_empty())
         ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}));
-    command->add_option("--families", options->families, "of these families only: unrolled,implicit_gemm,implicit_gemm_sm90")
+    command
+        ->add_option("--families", options->families,
+                     "of these families only: unrolled,implicit_gemm,implicit_gemm_sm90")
         ->delimiter(',')
         ->type_name("A,B")
         ->check(not_empty());
