@@ -81,6 +81,7 @@ std::shared_ptr<const Entry> DiskStore::try_find(const std::string& key, std::er
     if (!read.folder) folder = path_of_folder(key);
     if (!read.entry) return nullptr;
     mark_used(*root, key, read.file);
+    if (writes()) register_producer(*root, read.entry->key.producer);  // its name may have been lost
     return std::make_shared<const Entry>(*std::move(read.entry));
 }
 
@@ -202,7 +203,15 @@ Claim DiskStore::claim(const std::string& key) try {
 std::vector<std::string> DiskStore::producers() try {
     std::error_code error;
     const auto root = Root::open(options_.directory, options_.trusted, error);
-    return root ? known_producers(*root) : std::vector<std::string>();
+    if (!root) return {};
+    auto listed = listed_producers(*root, &error);
+    if (!listed.empty() || error) return listed;
+    // Somebody has lost the list. The entries tell, once: it is made anew, or remembered where it cannot be.
+    const std::scoped_lock lock(restoring_);
+    if (restored_.empty()) restored_ = producers_of_entries(*root);
+    if (writes())
+        for (const auto& producer : restored_) register_producer(*root, producer);
+    return restored_;
 } catch (const std::exception&) {
     return {};
 }

@@ -60,6 +60,8 @@ private:
     std::atomic<bool> swept_root_{false};
     std::mutex trimming_;
     std::chrono::steady_clock::time_point next_trim_;
+    std::mutex restoring_;
+    std::vector<std::string> restored_;  // producers, as the entries told them where the list was lost
     std::mutex warning_;
     std::set<std::string> warned_;  // causes
 };
