@@ -83,6 +83,7 @@ enum class CacheFindingKind {
     unreadable,    ///< the file system refuses
     untrusted,     ///< somebody else could have written it
     other_format,  ///< sound, and for another version of this library
+    unlisted,      ///< producers/ lacks who made sound entries; a repair adds it
     stray          ///< no file of the cache
 };
 [[nodiscard]] CONVT_JIT_API const char* to_string(CacheFindingKind kind) noexcept;
