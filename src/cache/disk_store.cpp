@@ -15,7 +15,9 @@
 #include "log/log.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -182,7 +184,7 @@ Claim DiskStore::claim(const std::string& key) try {
     for (auto pause = 1ms;; pause = std::min(2 * pause, 50ms)) {
         const auto state = lock->try_lock(key);
         if (state == LockState::useless) {
-            log::debug("{}: no locks here; other processes may compile the same kernel", describe());
+            tell_useless(*root, *lock);
             return {find(key), nullptr};
         }
         if (auto entry = find(key)) return {std::move(entry), nullptr};
@@ -198,6 +200,16 @@ Claim DiskStore::claim(const std::string& key) try {
 } catch (const std::exception& error) {
     warn(error.what(), error.what());
     return {};
+}
+
+void DiskStore::tell_useless(const Root& root, const KeyLock& lock) {
+    constexpr const char* kThen = "other processes may compile the same kernel";
+    // Where nothing can be written, puts say so; where the file system knows no locks, nothing can be done.
+    if (lock.error() && ::faccessat(root.get(), ".", W_OK, AT_EACCESS) == 0)
+        warn("lock", fmt::format("{}/{} cannot be used, so {}: {}", options_.directory, layout::kLock, kThen,
+                                 lock.error().message()));
+    else
+        log::debug("{}: no locks here; {}", describe(), kThen);
 }
 
 std::vector<std::string> DiskStore::producers() try {

@@ -15,6 +15,7 @@
 
 namespace convt_jit {
 
+class KeyLock;
 struct Read;
 
 enum class Access { read_write, read_only };
@@ -48,6 +49,7 @@ private:
                             std::string& in_the_way);
     void set_damaged_aside(const Root& root, const std::string& key, const Read& read);
     void mark_used(const Root& root, const std::string& key, const FileDescriptor& file);
+    void tell_useless(const Root& root, const KeyLock& lock);
     [[nodiscard]] std::string path_of_folder(const std::string& key) const;
     void account(const Root& root, std::int64_t more_bytes);
     // One warning per cause: a full disk or a damaged file would otherwise fill the log at every call.

@@ -96,9 +96,11 @@ void register_producer(const Root& root, const std::string& producer) {
     std::error_code error;
     const auto folder = root.make_folder(layout::kProducers, error);
     if (error) return;
-    for (const auto& each : names)
-        static_cast<void>(open_at(folder.get(), producer_file_name(each).c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW,
-                                  root.file_mode(), error));
+    for (const auto& each : names) {
+        const auto made = open_at(folder.get(), producer_file_name(each).c_str(),
+                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, root.file_mode(), error);
+        if (made) give_to_owner_of(folder, made);
+    }
 }
 
 std::optional<std::string> recall_compiler(const std::string& directory, const std::string& identity,
