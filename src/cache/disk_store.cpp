@@ -181,6 +181,7 @@ Claim DiskStore::claim(const std::string& key) try {
     if (!root) return {};
     const auto lock = std::make_shared<KeyLock>(*root);
     const auto deadline = std::chrono::steady_clock::now() + options_.wait;
+    bool waited = false;
     for (auto pause = 1ms;; pause = std::min(2 * pause, 50ms)) {
         const auto state = lock->try_lock(key);
         if (state == LockState::useless) {
@@ -188,6 +189,9 @@ Claim DiskStore::claim(const std::string& key) try {
             return {find(key), nullptr};
         }
         if (auto entry = find(key)) return {std::move(entry), nullptr};
+        waited = waited || state == LockState::busy;
+        // Also where the wait has just ended well: what would follow is the compiler.
+        if (waited && options_.stop_waiting && options_.stop_waiting()) return {nullptr, nullptr, true};
         if (state == LockState::held) return {nullptr, lock};
         const auto now = std::chrono::steady_clock::now();
         if (now >= deadline) {

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <string_view>
@@ -26,6 +27,7 @@ struct DiskOptions {
     bool trusted = false;                              // load also what somebody else could have written
     std::uint64_t max_bytes = std::uint64_t{1} << 30;  // 0: no cap
     std::chrono::milliseconds wait{30'000};            // for another process that compiles the same key
+    std::function<bool()> stop_waiting{};              // asked meanwhile: true gives the claim up
 };
 
 class DiskStore final : public Store {
