@@ -120,7 +120,8 @@ struct CacheTrim {
     std::vector<CacheVerdict> verdicts;
     std::size_t evicted = 0, orphans = 0;
     std::uint64_t bytes_before = 0, bytes_after = 0;
-    bool busy = false;  ///< another process trims: nothing was done
+    bool busy = false;      ///< another process trims: nothing was done
+    bool no_cache = false;  ///< nothing in the directory is of a cache: nothing was done
     std::vector<CacheSkipped> skipped;
 };
 

@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <set>
 #include <string_view>
@@ -32,7 +31,7 @@ public:
         static_cast<void>(for_each_name(root_.directory(), [&](const std::string& name) {
             if (layout::is_fan_out(name))
                 folder(name);
-            else if (is_own(name))
+            else if (layout::is_own(name))
                 own(name);
             else if (!parse_temporary_name(name))
                 add(CacheFindingKind::stray, name, "it is no file of the cache");
@@ -50,13 +49,6 @@ public:
     }
 
 private:
-    static bool is_own(std::string_view name) {
-        constexpr std::array<std::string_view, 8> own{layout::kQuarantine, layout::kProducers, layout::kCompilers,
-                                                      layout::kHolders,    layout::kLock,      layout::kClock,
-                                                      layout::kUsage,      layout::kManifest};
-        return std::find(own.begin(), own.end(), name) != own.end();
-    }
-
     static bool is_own_folder(std::string_view name) {
         return name == layout::kQuarantine || name == layout::kProducers || name == layout::kCompilers ||
                name == layout::kHolders;
