@@ -83,6 +83,7 @@ enum class CacheFindingKind {
     unreadable,    ///< the file system refuses
     untrusted,     ///< somebody else could have written it
     other_format,  ///< sound, and for another version of this library
+    unlisted,      ///< producers/ lacks who made sound entries; a repair adds it
     stray          ///< no file of the cache
 };
 [[nodiscard]] CONVT_JIT_API const char* to_string(CacheFindingKind kind) noexcept;
@@ -119,7 +120,8 @@ struct CacheTrim {
     std::vector<CacheVerdict> verdicts;
     std::size_t evicted = 0, orphans = 0;
     std::uint64_t bytes_before = 0, bytes_after = 0;
-    bool busy = false;  ///< another process trims: nothing was done
+    bool busy = false;      ///< another process trims: nothing was done
+    bool no_cache = false;  ///< nothing in the directory is of a cache: nothing was done
     std::vector<CacheSkipped> skipped;
 };
 

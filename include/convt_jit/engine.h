@@ -32,6 +32,9 @@ struct EngineOptions {
     std::optional<std::chrono::milliseconds> cache_wait{};
     /// Which compilers' kernels serve. Unset: $CONVT_JIT_CACHE_PRODUCER.
     std::optional<ProducerPolicy> cache_producer{};
+    /// Asked again and again while a call waits for another process that compiles the same kernel. True ends the wait
+    /// with a StoppedError, and nothing is compiled.
+    std::function<bool()> stop_waiting{};
 };
 
 /// What a prepare does about a kernel that is in no cache.

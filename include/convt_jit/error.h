@@ -54,6 +54,12 @@ private:
     Details details_;
 };
 
+/// A call was given up before it began to compile, as EngineOptions::stop_waiting asked for.
+class CONVT_JIT_API StoppedError : public Error {
+public:
+    using Error::Error;
+};
+
 /// A call of the CUDA driver failed, or there is no driver or no such device.
 class CONVT_JIT_API DriverError : public Error {
 public:

@@ -49,11 +49,24 @@ std::string to_text(const Manifest& manifest) {
     return all.dump(1) + "\n";
 }
 
+constexpr const char* kNoManifest =
+    "its manifest cannot be read; allowed: a JSON object with format, entries (each with key, bytes and digest) and "
+    "producers";
+
+// Numbers and lists would be converted from what is none: 1.5 to 1, {} to no entry.
+bool is_manifest(const json& parsed) {
+    return parsed.at("format").is_number_integer() && parsed.at("entries").is_array() &&
+           (!parsed.contains("producers") || parsed.at("producers").is_array()) &&
+           std::all_of(parsed.at("entries").begin(), parsed.at("entries").end(),
+                       [](const json& item) { return item.at("bytes").is_number_unsigned(); });
+}
+
 Manifest parse_manifest(const std::string& text, const std::string& file) {
     Manifest manifest;
     try {
         const json parsed = json::parse(text);
-        if (parsed.at("format").get<int>() != kArchiveFormat)
+        if (!is_manifest(parsed)) throw CacheError(file, kNoManifest);
+        if (parsed.at("format").get<std::int64_t>() != kArchiveFormat)
             throw CacheError(file, fmt::format("its format is {}, this library reads {}", parsed.at("format").dump(),
                                                kArchiveFormat));
         for (const auto& item : parsed.at("entries"))
@@ -67,9 +80,7 @@ Manifest parse_manifest(const std::string& text, const std::string& file) {
             if (!manifest.producers.insert(item.get<std::string>()).second)
                 throw CacheError(file, "its manifest names a producer twice");
     } catch (const json::exception&) {
-        throw CacheError(file,
-                         "its manifest cannot be read; allowed: a JSON object with format, entries (each with key, "
-                         "bytes and digest) and producers");
+        throw CacheError(file, kNoManifest);
     }
     return manifest;
 }
@@ -147,6 +158,7 @@ Manifest read_archive(const FileDescriptor& opened, const std::string& file,
     if (!why.empty()) throw CacheError(file, why);
     if (!manifest) throw CacheError(file, "it has no manifest");
     compare(seen, *manifest, members, file);
+    if (seen.entries.empty()) throw CacheError(file, "it holds no entry");
     return seen;
 }
 

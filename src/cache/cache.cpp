@@ -137,6 +137,7 @@ CacheTrim to_public(TrimReport report) {
     result.bytes_before = report.bytes_before;
     result.bytes_after = report.bytes_after;
     result.busy = report.busy;
+    result.no_cache = report.no_cache;
     result.skipped = to_public(report.left_out);
     for (auto& [candidate, verdict, gone, failure] : report.judged)
         result.verdicts.push_back({std::move(candidate.key), std::move(candidate.arch), std::string(to_string(verdict)),

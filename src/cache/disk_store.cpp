@@ -15,7 +15,9 @@
 #include "log/log.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -81,6 +83,7 @@ std::shared_ptr<const Entry> DiskStore::try_find(const std::string& key, std::er
     if (!read.folder) folder = path_of_folder(key);
     if (!read.entry) return nullptr;
     mark_used(*root, key, read.file);
+    if (writes()) register_producer(*root, read.entry->key.producer);  // its name may have been lost
     return std::make_shared<const Entry>(*std::move(read.entry));
 }
 
@@ -178,13 +181,17 @@ Claim DiskStore::claim(const std::string& key) try {
     if (!root) return {};
     const auto lock = std::make_shared<KeyLock>(*root);
     const auto deadline = std::chrono::steady_clock::now() + options_.wait;
+    bool waited = false;
     for (auto pause = 1ms;; pause = std::min(2 * pause, 50ms)) {
         const auto state = lock->try_lock(key);
         if (state == LockState::useless) {
-            log::debug("{}: no locks here; other processes may compile the same kernel", describe());
+            tell_useless(*root, *lock);
             return {find(key), nullptr};
         }
         if (auto entry = find(key)) return {std::move(entry), nullptr};
+        waited = waited || state == LockState::busy;
+        // Also where the wait has just ended well: what would follow is the compiler.
+        if (waited && options_.stop_waiting && options_.stop_waiting()) return {nullptr, nullptr, true};
         if (state == LockState::held) return {nullptr, lock};
         const auto now = std::chrono::steady_clock::now();
         if (now >= deadline) {
@@ -199,10 +206,28 @@ Claim DiskStore::claim(const std::string& key) try {
     return {};
 }
 
+void DiskStore::tell_useless(const Root& root, const KeyLock& lock) {
+    constexpr const char* kThen = "other processes may compile the same kernel";
+    // Where nothing can be written, puts say so; where the file system knows no locks, nothing can be done.
+    if (lock.error() && ::faccessat(root.get(), ".", W_OK, AT_EACCESS) == 0)
+        warn("lock", fmt::format("{}/{} cannot be used, so {}: {}", options_.directory, layout::kLock, kThen,
+                                 lock.error().message()));
+    else
+        log::debug("{}: no locks here; {}", describe(), kThen);
+}
+
 std::vector<std::string> DiskStore::producers() try {
     std::error_code error;
     const auto root = Root::open(options_.directory, options_.trusted, error);
-    return root ? known_producers(*root) : std::vector<std::string>();
+    if (!root) return {};
+    auto listed = listed_producers(*root, &error);
+    if (!listed.empty() || error) return listed;
+    // Somebody has lost the list. The entries tell, once: it is made anew, or remembered where it cannot be.
+    const std::scoped_lock lock(restoring_);
+    if (restored_.empty()) restored_ = producers_of_entries(*root);
+    if (writes())
+        for (const auto& producer : restored_) register_producer(*root, producer);
+    return restored_;
 } catch (const std::exception&) {
     return {};
 }

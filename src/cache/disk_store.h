@@ -9,12 +9,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <string_view>
 
 namespace convt_jit {
 
+class KeyLock;
 struct Read;
 
 enum class Access { read_write, read_only };
@@ -25,6 +27,7 @@ struct DiskOptions {
     bool trusted = false;                              // load also what somebody else could have written
     std::uint64_t max_bytes = std::uint64_t{1} << 30;  // 0: no cap
     std::chrono::milliseconds wait{30'000};            // for another process that compiles the same key
+    std::function<bool()> stop_waiting{};              // asked meanwhile: true gives the claim up
 };
 
 class DiskStore final : public Store {
@@ -48,6 +51,7 @@ private:
                             std::string& in_the_way);
     void set_damaged_aside(const Root& root, const std::string& key, const Read& read);
     void mark_used(const Root& root, const std::string& key, const FileDescriptor& file);
+    void tell_useless(const Root& root, const KeyLock& lock);
     [[nodiscard]] std::string path_of_folder(const std::string& key) const;
     void account(const Root& root, std::int64_t more_bytes);
     // One warning per cause: a full disk or a damaged file would otherwise fill the log at every call.
@@ -60,6 +64,8 @@ private:
     std::atomic<bool> swept_root_{false};
     std::mutex trimming_;
     std::chrono::steady_clock::time_point next_trim_;
+    std::mutex restoring_;
+    std::vector<std::string> restored_;  // producers, as the entries told them where the list was lost
     std::mutex warning_;
     std::set<std::string> warned_;  // causes
 };

@@ -48,9 +48,14 @@ std::vector<Verdict> trim_verdicts(const std::vector<Candidate>& candidates, con
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return std::tie(candidates[a].used, candidates[a].key) < std::tie(candidates[b].used, candidates[b].key);
     });
+    const auto exceeds = [&](std::size_t i) { return candidates[i].bytes > rule.max_bytes; };
+    // What fits beside nothing goes first, and makes nothing else go where it has to stay.
+    std::stable_partition(order.begin(), order.end(), exceeds);
+    for (const std::size_t i : order)
+        if (exceeds(i)) total -= candidates[i].bytes;
     for (const std::size_t i : order) {
-        if (total <= rule.target_bytes) break;
         const auto& candidate = candidates[i];
+        if (!exceeds(i) && total <= rule.target_bytes) break;
         if (candidate.in_use) {
             verdicts[i] = Verdict::keep_in_use;
         } else if (!rule.time.set_back() && younger(candidate.used, rule.recent, rule.time)) {
@@ -58,7 +63,7 @@ std::vector<Verdict> trim_verdicts(const std::vector<Candidate>& candidates, con
             verdicts[i] = Verdict::keep_recent;
         } else {
             verdicts[i] = Verdict::evict_over_cap;
-            total -= candidate.bytes;
+            if (!exceeds(i)) total -= candidate.bytes;
         }
     }
     return verdicts;

@@ -53,6 +53,9 @@ private:
 // All bytes; short writes are continued.
 [[nodiscard]] std::error_code write_whole(const FileDescriptor& file, std::string_view bytes) noexcept;
 
+// What root makes in another user's folder belongs to that user, who could not use it otherwise.
+void give_to_owner_of(const FileDescriptor& folder, const FileDescriptor& made) noexcept;
+
 // fstat.
 [[nodiscard]] std::error_code status_of(const FileDescriptor& file, struct stat& status) noexcept;
 

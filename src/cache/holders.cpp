@@ -100,6 +100,7 @@ void Holder::begin(const Root& root) {
     const std::string temporary = temporary_name(writer_);
     file_ = open_at(folder_.get(), temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW, 0600, error);
     if (error) return;
+    give_to_owner_of(folder_, file_);
     static_cast<void>(::fchmod(file_.get(), root.file_mode()));
     const bool locked = ::flock(file_.get(), LOCK_EX | LOCK_NB) == 0;
     if (write_whole(file_, locked ? kLocked : kUnlocked) ||

@@ -30,10 +30,7 @@ struct flock range(short type, std::int64_t offset) noexcept {
 
 }  // namespace
 
-KeyLock::KeyLock(const Root& root) {
-    std::error_code error;
-    file_ = root.own_file(layout::kLock, error);
-}
+KeyLock::KeyLock(const Root& root) { file_ = root.own_file(layout::kLock, error_); }
 
 KeyLock::~KeyLock() {
     if (!held_ || !file_) return;

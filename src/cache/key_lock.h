@@ -24,6 +24,8 @@ public:
     KeyLock& operator=(KeyLock&&) = delete;
     ~KeyLock();
 
+    // Why its file cannot be used.
+    [[nodiscard]] const std::error_code& error() const noexcept { return error_; }
     // Does not wait.
     [[nodiscard]] LockState try_lock(std::string_view key) noexcept;
     // Locks of their own that no key shares.
@@ -34,6 +36,7 @@ public:
 private:
     LockState try_lock_at(std::int64_t offset) noexcept;
 
+    std::error_code error_;
     FileDescriptor file_;
     std::optional<std::int64_t> held_;
 };

@@ -19,6 +19,12 @@ inline constexpr const char* kUsage = "usage";             // bytes kept, a runn
 inline constexpr const char* kManifest = "manifest.json";  // where an export was unpacked
 inline constexpr std::string_view kSuffix = ".cubin";
 
+// Whether it is one of those names.
+[[nodiscard]] inline bool is_own(std::string_view name) {
+    for (const char* own : {kQuarantine, kProducers, kCompilers, kHolders, kLock, kClock, kUsage, kManifest})
+        if (name == own) return true;
+    return false;
+}
 // "0f" for "0f3a..."
 [[nodiscard]] inline std::string fan_out(const std::string& key) { return key.substr(0, 2); }
 [[nodiscard]] inline std::string entry_name(const std::string& key) { return key + std::string(kSuffix); }

@@ -1,5 +1,6 @@
 #include "cache/lookup.h"
 
+#include "convt_jit/error.h"
 #include "log/log.h"
 
 #include <exception>
@@ -26,6 +27,7 @@ std::shared_ptr<const Entry> find(Store& store, const KeyFields& fields, Produce
 std::shared_ptr<const Entry> make_once(Store& store, const std::string& key, const std::function<Entry()>& make) {
     const Claim claim = store.claim(key);
     if (claim.found != nullptr) return claim.found;
+    if (claim.stopped) throw StoppedError("it was to wait no longer for another process that compiles the same kernel");
     auto entry = std::make_shared<const Entry>(make());
     store.put(key, *entry);  // where it cannot be kept, it serves this process all the same
     return entry;

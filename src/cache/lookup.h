@@ -14,7 +14,7 @@ namespace convt_jit {
 [[nodiscard]] std::shared_ptr<const Entry> find(Store& store, const KeyFields& fields, ProducerPolicy policy);
 
 // After a miss: of all processes that come here with one key, one makes the entry and the others get what it put. Where
-// `make` throws, the next one tries.
+// `make` throws, the next one tries. Throws StoppedError where the wait for another one was given up.
 [[nodiscard]] std::shared_ptr<const Entry> make_once(Store& store, const std::string& key,
                                                      const std::function<Entry()>& make);
 

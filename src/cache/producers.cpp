@@ -1,5 +1,7 @@
 #include "cache/producers.h"
 
+#include "cache/entry_file.h"
+#include "cache/inventory.h"
 #include "cache/key.h"
 #include "cache/layout.h"
 #include "cache/temporary.h"
@@ -11,6 +13,7 @@
 #include <cerrno>
 #include <charconv>
 #include <exception>
+#include <set>
 #include <string_view>
 
 namespace convt_jit {
@@ -21,6 +24,11 @@ constexpr std::size_t kMaxBytes = 4096;
 bool plain(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '-' ||
            c == ' ';
+}
+
+bool is_there(const Root& root, const std::string& name) {
+    struct stat status {};
+    return ::fstatat(root.get(), name.c_str(), &status, 0) == 0;
 }
 
 }  // namespace
@@ -52,7 +60,7 @@ std::optional<std::string> producer_of_file_name(std::string_view name) {
     return producer.empty() || producer_file_name(producer) != name ? std::nullopt : std::optional(producer);
 }
 
-std::vector<std::string> known_producers(const Root& root, std::error_code* failure) {
+std::vector<std::string> listed_producers(const Root& root, std::error_code* failure) {
     std::vector<std::string> producers;
     std::error_code error;
     const auto folder = root.folder(layout::kProducers, error);
@@ -64,15 +72,35 @@ std::vector<std::string> known_producers(const Root& root, std::error_code* fail
     return producers;
 }
 
-void register_producer(const Root& root, const std::string& producer) {
+std::vector<std::string> producers_of_entries(const Root& root) {
+    std::set<std::string> producers;
+    for (const auto& item : list_items(root))
+        if (auto listed = read_header(root, item.key)) producers.insert(std::move(listed->entry.key.producer));
+    producers.erase("");
+    return {producers.begin(), producers.end()};
+}
+
+std::vector<std::string> known_producers(const Root& root, std::error_code* failure) {
     std::error_code error;
-    const std::string name = producer_file_name(producer);
-    struct stat status {};
-    if (name.empty() || ::fstatat(root.get(), (std::string(layout::kProducers) + "/" + name).c_str(), &status, 0) == 0)
-        return;
+    auto producers = listed_producers(root, &error);
+    if (failure != nullptr) *failure = error;
+    return producers.empty() && !error ? producers_of_entries(root) : producers;
+}
+
+void register_producer(const Root& root, const std::string& producer) {
+    const std::string name = producer_file_name(producer), list = layout::kProducers;
+    if (name.empty() || is_there(root, list + "/" + name)) return;
+    // A list that begins with this one alone would hide the entries of all others.
+    auto names = is_there(root, list) ? std::vector<std::string>() : producers_of_entries(root);
+    names.push_back(producer);
+    std::error_code error;
     const auto folder = root.make_folder(layout::kProducers, error);
     if (error) return;
-    static_cast<void>(open_at(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW, root.file_mode(), error));
+    for (const auto& each : names) {
+        const auto made = open_at(folder.get(), producer_file_name(each).c_str(),
+                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, root.file_mode(), error);
+        if (made) give_to_owner_of(folder, made);
+    }
 }
 
 std::optional<std::string> recall_compiler(const std::string& directory, const std::string& identity,

@@ -65,8 +65,11 @@ FileDescriptor Root::make_folder(const std::string& name, std::error_code& error
         return {};
     }
     auto opened = open_folder(name, error);
-    // The umask may have taken away what a shared directory needs.
-    if (made && opened) static_cast<void>(::fchmod(opened.get(), mode_));
+    if (made && opened) {
+        give_to_owner_of(directory_, opened);
+        // The umask may have taken away what a shared directory needs.
+        static_cast<void>(::fchmod(opened.get(), mode_));
+    }
     return checked(std::move(opened), error);
 }
 
@@ -77,10 +80,17 @@ FileDescriptor Root::file(const FileDescriptor& folder, const std::string& name,
 
 FileDescriptor Root::own_file(const char* name, std::error_code& error) const {
     constexpr int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK;
-    auto opened = open_at(get(), name, flags, 0, error);
-    if (is(error, ENOENT)) {
-        opened = open_at(get(), name, flags | O_CREAT, file_mode(), error);
-        if (opened) static_cast<void>(::fchmod(opened.get(), file_mode()));
+    auto opened = checked(open_at(get(), name, flags, 0, error), error);
+    // What others left and nobody else can use is in the way of all; it holds nothing that is missed.
+    if (is(error, EACCES) || is_distrust(error))
+        if (::unlinkat(get(), name, 0) == 0) error = {ENOENT, std::generic_category()};
+    if (!is(error, ENOENT)) return opened;
+    // Not what somebody else may put there meanwhile: it would be given away.
+    opened = open_at(get(), name, flags | O_CREAT | O_EXCL, file_mode(), error);
+    if (is(error, EEXIST)) return checked(open_at(get(), name, flags, 0, error), error);
+    if (opened) {
+        give_to_owner_of(directory_, opened);
+        static_cast<void>(::fchmod(opened.get(), file_mode()));
     }
     return checked(std::move(opened), error);
 }

@@ -29,7 +29,8 @@ public:
     // A regular file for reading, in a folder of this root (or in the root itself).
     [[nodiscard]] FileDescriptor file(const FileDescriptor& folder, const std::string& name,
                                       std::error_code& error) const;
-    // A small file of the cache's own for reading and writing, made where there is none.
+    // A small file of the cache's own for reading and writing, made where there is none, and anew where it cannot be
+    // used.
     [[nodiscard]] FileDescriptor own_file(const char* name, std::error_code& error) const;
 
 private:

@@ -129,7 +129,8 @@ std::vector<std::string> directories(const CacheSettings& settings) {
     return all;
 }
 
-std::shared_ptr<LayeredStore> open_disk_stores(const CacheSettings& settings) {
+std::shared_ptr<LayeredStore> open_disk_stores(const CacheSettings& settings,
+                                               const std::function<bool()>& stop_waiting) {
     check_layers(settings.layers);
     std::vector<RankedStore> stores;
     const auto add = [&](const std::string& directory, Access access) {
@@ -139,6 +140,7 @@ std::shared_ptr<LayeredStore> open_disk_stores(const CacheSettings& settings) {
         options.trusted = is_declared_trusted(directory, settings.trusted);
         options.max_bytes = settings.max_bytes;
         options.wait = settings.wait;
+        options.stop_waiting = stop_waiting;
         stores.push_back({std::make_shared<DiskStore>(std::move(options)),
                           access == Access::read_write ? StoreRole::writable : StoreRole::read_only});
     };

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,7 +41,8 @@ void check_layers(const std::vector<std::string>& layers);
 // Whether `directory` is one of those or lies in one.
 [[nodiscard]] bool is_declared_trusted(const std::string& directory, const std::vector<std::string>& trusted);
 
-// One store per directory, in the same order.
-[[nodiscard]] std::shared_ptr<LayeredStore> open_disk_stores(const CacheSettings& settings);
+// One store per directory, in the same order. `stop_waiting`: see DiskOptions.
+[[nodiscard]] std::shared_ptr<LayeredStore> open_disk_stores(const CacheSettings& settings,
+                                                             const std::function<bool()>& stop_waiting = {});
 
 }  // namespace convt_jit

@@ -13,6 +13,7 @@ namespace convt_jit {
 struct Claim {
     std::shared_ptr<const Entry> found;  // another process was faster: nothing is left to compile
     std::shared_ptr<const void> right;   // others wait as long as it lives; null where nobody can be told
+    bool stopped = false;                // the wait was given up: nothing is to be compiled
 };
 
 class Store {

@@ -143,6 +143,7 @@ std::error_code publish(const FileDescriptor& folder, const std::string& name, s
     Publication publication(folder, name);
     if (const auto error = publication.begin(0600)) return error;
     if (const auto error = publication.write(bytes)) return error;
+    give_to_owner_of(folder, publication.file());
     // Some network file systems refuse it, and 0600 is then good enough.
     static_cast<void>(::fchmod(publication.file().get(), mode));
     if (stamp) static_cast<void>(set_stamp(publication.file(), *stamp));

@@ -58,10 +58,22 @@ CacheTime time_among(const Root& root, const std::vector<Candidate>& candidates)
     return time;
 }
 
+// Whether anything in it has the name of something of a cache. What has nothing to be trimmed is left as it is: the
+// directory may be any, named by mistake.
+bool is_cache(const Root& root) {
+    bool found = false;
+    static_cast<void>(for_each_name(root.directory(), [&](const std::string& name) {
+        found = found || layout::is_own(name) || layout::is_fan_out(name);
+    }));
+    return found;
+}
+
 using Policy = std::function<std::vector<Verdict>(const std::vector<Candidate>&, const CacheTime&)>;
 
 TrimReport carry_out(const Root& root, const Policy& policy, bool with_arch, bool dry_run) {
     TrimReport report;
+    report.no_cache = !is_cache(root);
+    if (report.no_cache) return report;
     KeyLock lock(root);
     if (!dry_run && lock.try_lock_trim() == LockState::busy) {
         report.busy = true;

@@ -24,6 +24,7 @@ struct TrimReport {
     std::uint64_t bytes_before = 0, bytes_after = 0;
     std::size_t evicted = 0;
     std::size_t orphans = 0;        // temporary files of the dead
+    bool no_cache = false;          // nothing in the directory is of a cache: nothing was done
     bool busy = false;              // another process trims: nothing was done
     std::vector<LeftOut> left_out;  // folders whose entries were not judged
 };

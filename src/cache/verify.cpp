@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <set>
 #include <string_view>
@@ -32,7 +31,7 @@ public:
         static_cast<void>(for_each_name(root_.directory(), [&](const std::string& name) {
             if (layout::is_fan_out(name))
                 folder(name);
-            else if (is_own(name))
+            else if (layout::is_own(name))
                 own(name);
             else if (!parse_temporary_name(name))
                 add(CacheFindingKind::stray, name, "it is no file of the cache");
@@ -43,19 +42,13 @@ public:
             result_.findings.push_back({CacheFindingKind::stray, ".", "a process that died left a temporary file",
                                         false, "it could not be removed: " + failure.message()});
         if (repair_) rebuild();
+        unlisted();
         std::sort(result_.findings.begin(), result_.findings.end(),
                   [](const CacheFinding& a, const CacheFinding& b) { return a.path < b.path; });
         return std::move(result_);
     }
 
 private:
-    static bool is_own(std::string_view name) {
-        constexpr std::array<std::string_view, 8> own{layout::kQuarantine, layout::kProducers, layout::kCompilers,
-                                                      layout::kHolders,    layout::kLock,      layout::kClock,
-                                                      layout::kUsage,      layout::kManifest};
-        return std::find(own.begin(), own.end(), name) != own.end();
-    }
-
     static bool is_own_folder(std::string_view name) {
         return name == layout::kQuarantine || name == layout::kProducers || name == layout::kCompilers ||
                name == layout::kHolders;
@@ -66,16 +59,24 @@ private:
         struct stat status {};
         if (::fstatat(root_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;
         const bool folder = is_own_folder(name);
-        if (folder ? S_ISDIR(status.st_mode) : S_ISREG(status.st_mode)) return;
+        if (folder ? S_ISDIR(status.st_mode) : S_ISREG(status.st_mode)) return usable(name, folder);
         const std::string why = S_ISLNK(status.st_mode) ? link_error().message()
                                 : folder                ? "it is no folder"
                                                         : "it is no regular file";
         add_bad(CacheFindingKind::unreadable, name, why, [&] { return set_aside(root_, root_.directory(), name); });
     }
 
+    // What a lookup would not use: a list of producers, or a lock that nobody waits for.
+    void usable(const std::string& name, bool folder) {
+        std::error_code error;
+        static_cast<void>(folder ? root_.folder(name, error) : root_.file(root_.directory(), name, error));
+        if (error && !is(error, ENOENT)) add(kind_of(error), name, error.message());
+    }
+
     void add(CacheFindingKind kind, const std::string& path, const std::string& why) {
         std::string failure;
         if (repair_ && kind == CacheFindingKind::unreadable) failure = "what cannot be read cannot be mended";
+        if (repair_ && kind == CacheFindingKind::unlisted) failure = "it could not be added";
         if (repair_ && kind == CacheFindingKind::untrusted)
             failure = "its owner or its permissions must be changed, which is left to people";
         result_.findings.push_back({kind, path, why, false, std::move(failure)});
@@ -138,6 +139,17 @@ private:
         }
     }
 
+    // Who knows of no compiler does not find their entries. Where there is no list at all, lookups make one.
+    void unlisted() {
+        std::error_code error;
+        auto listed = listed_producers(root_, &error);
+        if (error || listed.empty()) return;
+        std::sort(listed.begin(), listed.end());
+        for (const auto& producer : producers_)
+            if (!std::binary_search(listed.begin(), listed.end(), producer))
+                add(CacheFindingKind::unlisted, layout::kProducers, producer + " made entries and is not in it");
+    }
+
     // All that can be derived from the entries.
     void rebuild() {
         for (const auto& producer : producers_) register_producer(root_, producer);
@@ -165,6 +177,8 @@ const char* to_string(CacheFindingKind kind) noexcept {
             return "untrusted";
         case CacheFindingKind::other_format:
             return "other format";
+        case CacheFindingKind::unlisted:
+            return "unlisted";
         case CacheFindingKind::stray:
             return "stray";
     }
@@ -174,7 +188,7 @@ const char* to_string(CacheFindingKind kind) noexcept {
 bool CacheVerification::damaged() const noexcept {
     return std::any_of(findings.begin(), findings.end(), [](const CacheFinding& finding) {
         return finding.kind == CacheFindingKind::damaged || finding.kind == CacheFindingKind::misplaced ||
-               finding.kind == CacheFindingKind::unreadable;
+               finding.kind == CacheFindingKind::unreadable || finding.kind == CacheFindingKind::unlisted;
     });
 }
 

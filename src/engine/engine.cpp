@@ -40,7 +40,7 @@ Stores open_stores(const EngineOptions& options) {
     Stores stores{settings_for(options), std::make_shared<MemoryStore>(), nullptr};
     if (!stores.settings.directory)
         log::info("no disk cache: {}", options.cache_dir ? "switched off" : "no home directory");
-    stores.disk = open_disk_stores(stores.settings);
+    stores.disk = open_disk_stores(stores.settings, options.stop_waiting);
     return stores;
 }
 

@@ -321,6 +321,61 @@ TEST_F(CacheTool, PruneByArchAndAge) {
     EXPECT_TRUE(fs::exists(entry_path(second_.key)));
 }
 
+TEST_F(CacheTool, ImportTellsACapThatIsTooSmall) {
+    const std::string file = (directory_ / "cache.tar").string(), other = (directory_ / "other").string();
+    EXPECT_EQ(answer("export " + file).at("entries"), 2);
+    const std::string question = "cache import " + file + " --cache " + other;
+    const Outcome outcome = convt(question, "CONVT_JIT_CACHE_MAX_BYTES=1K");
+    EXPECT_EQ(outcome.code, 1) << outcome.out;
+    EXPECT_THAT(outcome.err, HasSubstr(other + ": it now holds "));
+    EXPECT_THAT(outcome.err, HasSubstr("CONVT_JIT_CACHE_MAX_BYTES is 1024"));
+    EXPECT_EQ(answer("ls --cache " + other).size(), 2U) << "all is kept";
+    const auto bytes = answer("stat --cache " + other).at("bytes").get<std::uint64_t>();
+    const Outcome tight = convt(question, fmt::format("CONVT_JIT_CACHE_MAX_BYTES={}", bytes));
+    EXPECT_EQ(tight.code, 0);
+    EXPECT_THAT(tight.err, HasSubstr("may evict some of them"));
+    EXPECT_EQ(convt(question, "CONVT_JIT_CACHE_MAX_BYTES=0").err, "");
+}
+
+TEST_F(CacheTool, WhatIsNoCacheIsNotTrimmed) {
+    const auto other = directory_ / "other";
+    fs::create_directory(other);
+    write_text(other / "letter.txt", "dear");
+    for (const std::string command : {"trim --max-bytes 0", "prune --arch sm_90"}) {
+        const Outcome outcome = convt("cache " + command + " --cache " + other.string());
+        EXPECT_EQ(outcome.code, 0);
+        EXPECT_THAT(outcome.err, HasSubstr("nothing in it is of a cache"));
+        EXPECT_EQ(std::distance(fs::directory_iterator(other), {}), 1);
+    }
+}
+
+TEST_F(CacheTool, OutputsSpareAllCaches) {
+    const std::string other = (directory_ / "other").string(), file = (directory_ / "out.tar").string();
+    EXPECT_EQ(answer("export " + file).at("entries"), 2);
+    EXPECT_EQ(answer("import " + file + " --cache " + other).at("entries"), 2);
+    const std::string own = entry_path(first_.key).string(), before = read_file(own);
+    expect_failure("export " + own + " --cache " + other, 2, "is an entry of a cache");
+    expect_failure("export " + (cache_path() / "x.tar").string() + " --cache " + other, 2,
+                   "within the cache directory");
+    const Outcome layer = convt("cache export " + other + "/x.tar --cache " + cache_path().string(),
+                                "CONVT_JIT_CACHE_PATH='" + other + "'");
+    EXPECT_EQ(layer.code, 2) << layer.err;
+    fs::copy_file(own, directory_ / "entry");
+    expect_failure("show " + first_.key + " --cubin " + (directory_ / "entry").string(), 2, "is an entry of a cache");
+    EXPECT_EQ(read_file(own), before);
+}
+
+TEST_F(CacheTool, StandardOutputByItsNameIsNotReplaced) {
+    const auto out = directory_ / "redirected";
+    const std::string arguments = "cache show " + first_.key + " --cubin ";
+    ASSERT_EQ(run_into(directory_ / "plain", arguments + "-"), 0);
+    for (const char* name : {"/dev/stdout", "/proc/self/fd/1", "/dev/fd/1"}) {
+        write_text(out, "before");
+        ASSERT_EQ(run(arguments + name, fmt::format(">>'{}' 2>/dev/null", out.string())), 0);
+        EXPECT_THAT(read_file(out), ::testing::StartsWith("before" + read_file(directory_ / "plain"))) << name;
+    }
+}
+
 TEST_F(CacheTool, ExportAndImport) {
     const std::string file = (directory_ / "cache.tar").string(), other = (directory_ / "other").string();
     EXPECT_EQ(answer("export " + file).at("entries"), 2);

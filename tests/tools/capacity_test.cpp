@@ -1,4 +1,6 @@
-#include "warmup/capacity.h"
+#include "subject/capacity.h"
+
+#include "warmup/kernels.h"
 
 #include <gmock/gmock.h>
 

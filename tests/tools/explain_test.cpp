@@ -72,5 +72,16 @@ TEST_F(ExplainTool, SaysWhatItCannotUnderstand) {
                    "no such directory");
 }
 
+TEST_F(ExplainTool, FindsAnEntryWhereTheListOfProducersWasLost) {
+    std::filesystem::remove_all(cache_path() / "producers");
+    const std::string question = std::string("cache explain '") + kFirst + "' --arch sm_80";
+    for (const char* policy : {"exact", "any"}) {
+        const Outcome outcome =
+            convt(question, std::string("CONVT_JIT_NVRTC=/nonexistent CONVT_JIT_CACHE_PRODUCER=") + policy);
+        EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+    }
+    EXPECT_FALSE(std::filesystem::exists(cache_path() / "producers"));
+}
+
 }  // namespace
 }  // namespace convt_jit::tools::test

@@ -1,6 +1,7 @@
 // What `convt warmup` says and leaves at its end: room for all, a directory that went away, outputs, signals.
 #include "warmup_program.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <csignal>
@@ -78,6 +79,33 @@ TEST_F(Warmup, OutputsTakeTheirInputsPlaceInNoWay) {
         convt("warmup 'c2 o2 k3' --arch sm_90 --manifest " + (cache_path() / "manifest.json").string());
     EXPECT_EQ(inside.code, 2);
     EXPECT_FALSE(fs::exists(cache_path() / "manifest.json"));
+}
+
+// The lock of a kernel, as another process holds it that compiles it.
+TEST_F(Warmup, WhoWaitsForAnotherProcessStopsAtOnceAndBeginsNothing) {
+    const std::string question = "'c2 o2 k3' 'c2 o3 k3' --arch sm_90 --jobs 1";
+    ASSERT_EQ(convt("warmup " + question).code, 0);
+    for (const std::string& key : entries()) fs::remove(cache_path() / key.substr(0, 2) / (key + ".cubin"));
+    const int lock = ::open((cache_path() / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    ASSERT_GE(lock, 0);
+    struct flock all {};
+    all.l_type = F_WRLCK;
+    all.l_whence = SEEK_SET;
+    all.l_len = std::int64_t{1} << 61;  // those of all keys
+    ASSERT_EQ(::fcntl(lock, F_OFD_SETLK, &all), 0);
+    for (const auto& [signal, code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143)}) {
+        const pid_t process = start(question + " --json");
+        std::this_thread::sleep_for(std::chrono::seconds(2));
+        const auto begin = std::chrono::steady_clock::now();
+        kill(process, signal);
+        EXPECT_EQ(end_of(process), code);
+        EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << "the wait is 30 s";
+        const json told = json::parse(read_file(directory_ / "beside"));
+        EXPECT_EQ(told.at("left"), 2);
+        EXPECT_EQ(told.at("failed"), 0);
+    }
+    EXPECT_TRUE(entries().empty());
+    ::close(lock);
 }
 
 // Whoever waits for a pipe can be stopped.

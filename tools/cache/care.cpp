@@ -29,6 +29,7 @@ int tell(const Place& place, const CacheTrim& t, bool dry_run) {
                                 {"last_used", v.last_used}});
         print({{"dry_run", dry_run},
                {"busy", t.busy},
+               {"no_cache", t.no_cache},
                {"evicted", t.evicted},
                {"orphans", t.orphans},
                {"bytes_before", t.bytes_before},
@@ -46,6 +47,9 @@ int tell(const Place& place, const CacheTrim& t, bool dry_run) {
                    format_bytes(t.bytes_before), format_bytes(t.bytes_after));
     }
     complain_of(t.skipped);
+    if (t.no_cache)
+        complain(shown_in_line(
+            fmt::format("{}: nothing in it is of a cache, and nothing was done", Cache(place.directory).directory())));
     if (t.busy) complain("another process is trimming that cache; nothing was done");
     const auto failed = static_cast<std::size_t>(
         std::count_if(t.verdicts.begin(), t.verdicts.end(), [](const CacheVerdict& v) { return !v.failure.empty(); }));

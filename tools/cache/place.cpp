@@ -1,5 +1,6 @@
 #include "cache/place.h"
 
+#include "subject/apart.h"
 #include "subject/json_text.h"
 #include "subject/usage_error.h"
 
@@ -24,6 +25,7 @@ void Place::settle() const {
     std::error_code error;
     const auto resolved = std::filesystem::absolute(*directory, error);
     if (error) throw UsageError(fmt::format("--cache: {}: {}", *directory, error.message()));
+    static_cast<void>(environment_caches());  // outputs spare them, too
     ::setenv("CONVT_JIT_CACHE_DIR", resolved.c_str(), 1);
     ::unsetenv("CONVT_JIT_CACHE_PATH");
 }

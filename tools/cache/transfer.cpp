@@ -3,6 +3,7 @@
 #include "cache/listing.h"
 #include "subject/apart.h"
 #include "subject/arch.h"
+#include "subject/capacity.h"
 #include "subject/message.h"
 #include "subject/quantity.h"
 #include "subject/usage_error.h"
@@ -64,12 +65,18 @@ int import_from(const Place& place, const std::string& file) {
         if (error.subject() == cache.directory() && place.mistyped(cache)) throw UsageError(error.what());
         throw;
     }
-    if (place.json)
-        print(answer(cache, file, transfer));
-    else
+    const Capacity capacity{cache.stat().bytes, cache_max_bytes()};
+    if (place.json) {
+        auto json = answer(cache, file, transfer);
+        json["over_cap"] = capacity.exceeded();
+        print(json);
+    } else {
         fmt::print("kept {}, {}; skipped {}{}\n", counted(transfer.entries, "entry", "entries"),
                    format_bytes(transfer.bytes), transfer.skipped, transfer.skipped == 0 ? "" : " (there already)");
-    return 0;
+    }
+    if (const auto told = warning(capacity, cache.directory(), "it now holds"); !told.empty())
+        complain(shown_in_line(told));
+    return capacity.exceeded() ? 1 : 0;
 }
 
 }  // namespace convt_jit::tools

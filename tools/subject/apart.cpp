@@ -8,7 +8,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string_view>
 #include <system_error>
 
 namespace convt_jit::tools {
@@ -39,6 +43,18 @@ bool in_the_way_of(const fs::path& path, const fs::path& directory) {
     return !error && std::mismatch(path.begin(), path.end(), to_be.begin(), to_be.end()).first == path.end();
 }
 
+// Of whichever cache: it begins as they all do.
+bool is_entry(const fs::path& path) {
+    std::error_code error;
+    if (!fs::is_regular_file(path, error)) return false;
+    constexpr std::string_view magic =
+        "\x89"
+        "cvtjit\n";
+    std::string first(magic.size(), '\0');
+    std::ifstream file(path, std::ios::binary);
+    return file.read(first.data(), static_cast<std::streamsize>(first.size())) && first == magic;
+}
+
 // The file that gets the bytes, and the name that is replaced where a link itself is.
 std::vector<fs::path> written(const std::string& path) {
     try {
@@ -52,7 +68,30 @@ std::vector<fs::path> written(const std::string& path) {
     }
 }
 
+std::vector<std::string> caches_to_spare() {
+    std::vector<std::string> all = cache_directories();
+    const auto& others = environment_caches();
+    all.insert(all.end(), others.begin(), others.end());
+    return all;
+}
+
 }  // namespace
+
+const std::vector<std::string>& environment_caches() {
+    static const std::vector<std::string> all = [] {
+        std::vector<std::string> found;
+        try {
+            found.push_back(Cache().directory());
+        } catch (const CacheError&) {  // there is none
+        }
+        const char* const path = ::getenv("CONVT_JIT_CACHE_PATH");
+        std::istringstream parts(path != nullptr ? path : "");
+        for (std::string part; std::getline(parts, part, ':');)
+            if (!part.empty()) found.push_back(part);
+        return found;
+    }();
+    return all;
+}
 
 void expect_apart(const NamedFile& output, const std::vector<NamedFile>& inputs) {
     const auto& [option, path] = output;
@@ -61,7 +100,9 @@ void expect_apart(const NamedFile& output, const std::vector<NamedFile>& inputs)
             if (!read.empty() && same(file, read))
                 throw UsageError(
                     fmt::format("{}: \"{}\" is the file that {} reads; allowed: another file", option, path, input));
-        for (const std::string& directory : cache_directories())
+        if (is_entry(file))
+            throw UsageError(fmt::format("{}: \"{}\" is an entry of a cache; allowed: another file", option, path));
+        for (const std::string& directory : caches_to_spare())
             if (lies_in(file, directory) || in_the_way_of(file, directory))
                 throw UsageError(
                     fmt::format("{}: \"{}\" is within the cache directory {}; allowed: a file outside of it", option,

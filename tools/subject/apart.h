@@ -10,8 +10,12 @@ namespace convt_jit::tools {
 // The option and the file that it names; no file: it was not given.
 using NamedFile = std::pair<std::string, std::string>;
 
+// The directories that the environment named when this was asked first: to be asked before --cache replaces them.
+[[nodiscard]] const std::vector<std::string>& environment_caches();
+
 // Throws UsageError where writing to `output` would take the place of one of `inputs`, or of anything in a directory
-// that the cache is read from. Files are compared by what they are, not by their names: a link to one is that one.
+// that the cache is read from, or that the environment names, or of an entry of whichever cache. Files are compared by
+// what they are, not by their names: a link to one is that one.
 void expect_apart(const NamedFile& output, const std::vector<NamedFile>& inputs);
 
 }  // namespace convt_jit::tools

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -88,7 +90,27 @@ struct Target {
     mode_t mode = 0;
 };
 
+// The open descriptor that a name stands for, as /dev/stdout and /proc/self/fd/1 do. What it leads to is written to,
+// not replaced: whoever opened it would see nothing of that.
+std::optional<int> descriptor_of(std::filesystem::path path) {
+    std::error_code error;
+    path = std::filesystem::absolute(path, error);
+    const auto own = std::filesystem::canonical("/proc/self/fd", error);
+    for (int links = 0; !error && links < 40; ++links) {
+        if (std::filesystem::weakly_canonical(path.parent_path(), error) == own) {
+            const std::string name = path.filename().string();
+            int number = -1;
+            const auto [end, wrong] = std::from_chars(name.data(), name.data() + name.size(), number);
+            if (wrong == std::errc() && end == name.data() + name.size()) return number;
+        }
+        if (!std::filesystem::is_symlink(std::filesystem::symlink_status(path, error))) break;
+        path = path.parent_path() / std::filesystem::read_symlink(path, error);
+    }
+    return std::nullopt;
+}
+
 Target target_of(const std::string& path) {
+    if (descriptor_of(path)) return {path, false, 0};
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) {
         if (errno != ENOENT) fail(path);
@@ -109,7 +131,9 @@ void write_file(const std::string& path, std::string_view content) {
     if (target.regular) {
         replace(target.path, content, target.mode);
     } else {
-        Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC), path);
+        // Opened anew, a file would be written to from its beginning.
+        const auto number = descriptor_of(path);
+        Descriptor file(number ? ::dup(*number) : ::open(path.c_str(), O_WRONLY | O_CLOEXEC), path);
         file.write(content);
         file.close();
     }

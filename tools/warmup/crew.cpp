@@ -124,8 +124,10 @@ void Crew::shrink(std::size_t count) {
     }
 }
 
-void Crew::kill() {
-    for (const Worker& worker : workers_) ::kill(worker.process, SIGKILL);
+void Crew::tell(int signal) {
+    for (const Worker& worker : workers_) ::kill(worker.process, signal);
 }
+
+void Crew::kill() { tell(SIGKILL); }
 
 }  // namespace convt_jit::tools

@@ -34,6 +34,8 @@ public:
     [[nodiscard]] std::vector<News> wait(int other, std::chrono::milliseconds timeout);
     // Sends idle ones home while there are more than so many in all.
     void shrink(std::size_t count);
+    // Lets them know: a signal that they hold back until they are done.
+    void tell(int signal);
     // Ends all at once, whatever they do.
     void kill();
 

@@ -48,7 +48,10 @@ public:
 
     Filling run() {
         while (true) {
-            stopping_ = stopping_ || interruption_.count() > 0;
+            // Who waits for another process's kernel stops; a signal for this process alone has not reached the others.
+            if (interruption_.count() > 0 && !told_) crew_.tell(SIGTERM);
+            told_ = told_ || interruption_.count() > 0;
+            stopping_ = stopping_ || told_;
             // Twice: whoever asks will not wait for the running ones either.
             if (interruption_.count() > 1) crew_.kill();
             if (!stopping_) hand_out();
@@ -125,7 +128,7 @@ private:
     std::deque<std::size_t> queue_;
     std::map<std::size_t, int> losses_;
     int ceiling_ = INT32_MAX;
-    bool stopping_ = false;
+    bool stopping_ = false, told_ = false;
     Advance advance_;
     Bar bar_;
     Crew crew_;

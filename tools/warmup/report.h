@@ -1,7 +1,7 @@
 // Report: what `convt warmup` says at the end, and the manifest of what the cache holds.
 #pragma once
 
-#include "warmup/capacity.h"
+#include "subject/capacity.h"
 #include "warmup/fill.h"
 #include "warmup/job.h"
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -68,6 +69,17 @@ private:
     std::vector<std::string> fresh_;
 };
 
+// Both signals are blocked here, so that what is being compiled is finished; they tell who only waits to stop.
+EngineOptions waiting_until_stopped() {
+    EngineOptions options;
+    options.stop_waiting = [] {
+        sigset_t pending;
+        return ::sigpending(&pending) == 0 &&
+               (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
+    };
+    return options;
+}
+
 class Worker {
 public:
     explicit Worker(bool exact_nonfinite) { options_.exact_nonfinite = exact_nonfinite; }
@@ -77,6 +89,8 @@ public:
         try {
             const json request = json::parse(line);
             reply = compile(parse_layer(request.at("layer").get<std::string>()), request.at("arch").get<std::string>());
+        } catch (const StoppedError&) {
+            reply = {{"state", "left"}};
         } catch (const std::exception& error) {
             reply = {{"state", "failed"}, {"why", error.what()}};
         }
@@ -111,7 +125,7 @@ private:
     }
 
     Warnings warnings_;
-    Engine engine_;
+    Engine engine_{waiting_until_stopped()};
     PrepareOptions options_;
 };
 
@@ -126,7 +140,10 @@ Reply parse_reply(const std::string& line) {
     try {
         const json parsed = json::parse(line);
         const auto state = parsed.at("state").get<std::string>();
-        reply.result.state = state == "compiled" ? State::compiled : state == "found" ? State::found : State::failed;
+        reply.result.state = state == "compiled" ? State::compiled
+                             : state == "found"  ? State::found
+                             : state == "left"   ? State::left
+                                                 : State::failed;
         reply.result.key = parsed.value("key", "");
         reply.result.why = parsed.value("why", "");
         reply.peak_bytes = parsed.at("peak_bytes").get<std::uint64_t>();

@@ -150,6 +150,36 @@ TEST_F(Folders, LinksInThePlaceOfTheCachesOwnFiles) {
     EXPECT_TRUE(fs::is_empty(scratch / "elsewhere"));
 }
 
+TEST_F(Folders, VerifyNamesEachThatIsNotTrusted) {
+    fs::create_directory(directory + "/quarantine");
+    for (const char* name : {"producers", "compilers", "holders", "quarantine", "lock", "clock", "usage"}) {
+        const std::string path = directory + "/" + name;
+        if (!fs::exists(path)) fs::create_directory(path);
+        const auto before = fs::status(path).permissions();
+        fs::permissions(path, fs::perms(0770));
+        const auto report = cache.verify();
+        ASSERT_EQ(report.findings.size(), 1u) << name;
+        EXPECT_EQ(report.findings[0].path, name);
+        EXPECT_EQ(report.untrusted(), 1u) << name;
+        fs::permissions(path, before & fs::perms(0755));
+        EXPECT_TRUE(cache.verify().findings.empty()) << name;
+    }
+}
+
+TEST_F(Folders, VerifyNamesAProducerThatIsNotListed) {
+    Entry entry = sample::entry("a");
+    entry.key.producer = "nvrtc 12.9";
+    ASSERT_TRUE(DiskStore(directory).put(digest(entry.key), entry));
+    fs::remove(directory + "/producers/nvrtc 12.9");
+    const auto report = cache.verify();
+    ASSERT_EQ(report.findings.size(), 1u);
+    EXPECT_EQ(report.findings[0].kind, CacheFindingKind::unlisted);
+    EXPECT_NE(report.findings[0].why.find("nvrtc 12.9"), std::string::npos);
+    EXPECT_TRUE(report.damaged());
+    EXPECT_TRUE(cache.verify(true).findings.empty()) << "it is there again";
+    EXPECT_TRUE(cache.verify().findings.empty());
+}
+
 TEST_F(Folders, OthersMayWriteToIt) {
     fs::permissions(folder(), fs::perms(0777));
     expect_told("anybody can write to it");

@@ -2,10 +2,14 @@
 #include "cache/disk_store.h"
 #include "cache/settings.h"
 #include "cache/verify.h"
+#include "convt_jit/cache.h"
 #include "unit/cache/sample.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <fstream>
 
 using namespace convt_jit;
 namespace fs = std::filesystem;
@@ -92,6 +96,48 @@ TEST_F(Distrusted, WhatRootOwnsServesEverybody) {
     ASSERT_EQ(::seteuid(0), 0);
     EXPECT_TRUE(found);
     EXPECT_TRUE(found_writable);
+}
+
+TEST_F(Distrusted, WhatRootMakesBelongsToTheOwner) {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+    const Entry other = sample::entry("other");
+    std::vector<std::string> all{directory};
+    for (const auto& item : fs::recursive_directory_iterator(directory)) all.push_back(item.path());
+    for (const auto& item : all) ASSERT_TRUE(give_away(item));
+    for (const char* name : {"lock", "clock", "usage"}) fs::remove(directory + "/" + name);
+    fs::remove_all(directory + "/holders");
+    {
+        DiskStore store(DiskOptions{.directory = directory, .trusted = true});
+        ASSERT_TRUE(store.put(digest(other.key), other));
+        static_cast<void>(Cache(directory).trim(0));
+        for (const auto& item : fs::recursive_directory_iterator(directory)) {
+            struct stat status {};
+            ASSERT_EQ(::lstat(item.path().c_str(), &status), 0);
+            EXPECT_EQ(status.st_uid, kStranger) << item.path();
+        }
+    }
+}
+
+TEST_F(Distrusted, ALockThatCannotBeUsedIsMadeAnew) {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+    const std::string lock = directory + "/lock";
+    fs::permissions(scratch.path(), fs::perms(0755));
+    for (const auto& item : {directory, folder, path}) ASSERT_TRUE(give_away(item));
+    fs::remove(lock);
+    std::ofstream(lock) << "";  // root's, and 0644
+    const std::string third = digest(sample::entry("third").key);
+    ASSERT_EQ(::seteuid(kStranger), 0);
+    const auto right = DiskStore(directory).claim(third).right;
+    ASSERT_EQ(::seteuid(0), 0);
+    EXPECT_NE(right, nullptr);
+    // Where it cannot, that is told, once.
+    fs::remove(lock);
+    fs::create_directory(lock);
+    DiskStore store(DiskOptions{.directory = directory, .trusted = true});
+    const sample::Warnings warnings;
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(store.claim(third).right, nullptr);
+    ASSERT_EQ(warnings.lines().size(), 1u);
+    EXPECT_NE(warnings.lines()[0].find(lock + " cannot be used"), std::string::npos) << warnings.lines()[0];
 }
 
 TEST_F(Distrusted, LinksInsideAreNotFollowed) {

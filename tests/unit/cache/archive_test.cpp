@@ -156,9 +156,18 @@ TEST_F(Archive, OfNoEntryThereIsNone) {
     EXPECT_EQ(export_archive(root("from"), tar, {"sm_75"}).entries, 0u);
     EXPECT_EQ(bytes_of(tar), "an older one");
     for (const auto& item : fs::directory_iterator(scratch.path())) EXPECT_NE(item.path().extension(), ".tmp");
-    // One that somebody made all the same does no harm.
-    write(tar, tar_member("manifest.json", R"({"format":1,"entries":[],"producers":[]})") + tar_end());
-    EXPECT_EQ(import_archive(root("to"), check_archive(tar)).entries, 0u);
+    // Nor is one taken in that somebody made all the same, or whose manifest has something else in the place of a
+    // number or a list.
+    for (const auto& [manifest, why] :
+         {std::pair(R"({"format":1,"entries":[],"producers":[]})", "it holds no entry"),
+          std::pair(R"({"format":1,"entries":{},"producers":[]})", "manifest cannot be read"),
+          std::pair(R"({"format":1.5,"entries":[],"producers":[]})", "manifest cannot be read"),
+          std::pair(R"({"format":true,"entries":[],"producers":[]})", "manifest cannot be read"),
+          std::pair(R"({"format":1,"entries":[],"producers":{}})", "manifest cannot be read"),
+          std::pair(R"({"format":1,"entries":[{"key":"a","bytes":1.5,"digest":"b"}],"producers":[]})",
+                    "manifest cannot be read"),
+          std::pair(R"([1])", "manifest cannot be read")})
+        EXPECT_NE(refusal(tar_member("manifest.json", manifest) + tar_end()).find(why), std::string::npos) << manifest;
 }
 
 TEST_F(Archive, AnArchMeansWhatIsCompiledForIt) {

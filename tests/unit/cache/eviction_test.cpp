@@ -64,18 +64,20 @@ TEST(Eviction, HoldsItsPromisesForRandomCaches) {
         const TrimRule some = rule(random() % 20000, random() % 10000);
         const auto verdicts = trim_verdicts(all, some);
         ASSERT_EQ(verdicts.size(), all.size());
-        std::uint64_t total = 0, left = 0;
+        std::uint64_t total = 0, left = 0, left_of_others = 0;  // those that do not exceed the cap alone
         Stamp newest_evicted = 0, oldest_free_kept = kNow + 1;
         for (std::size_t i = 0; i < all.size(); ++i) {
             total += all[i].bytes;
             left += evicts(verdicts[i]) ? 0 : all[i].bytes;
             EXPECT_FALSE(evicts(verdicts[i]) && (all[i].in_use || kNow - all[i].used < 60 * kSecond));
-            if (evicts(verdicts[i])) newest_evicted = std::max(newest_evicted, all[i].used);
+            const bool exceeds = all[i].bytes > some.max_bytes;
+            left_of_others += evicts(verdicts[i]) || exceeds ? 0 : all[i].bytes;
+            if (evicts(verdicts[i]) && !exceeds) newest_evicted = std::max(newest_evicted, all[i].used);
             if (verdicts[i] == Verdict::keep_fits) oldest_free_kept = std::min(oldest_free_kept, all[i].used);
         }
         EXPECT_LE(newest_evicted, oldest_free_kept) << "seed 7, round " << round;
         EXPECT_TRUE(total > some.max_bytes || left == total);
-        const bool still_too_much = left > std::max(some.max_bytes, some.target_bytes);
+        const bool still_too_much = left_of_others > std::max(some.max_bytes, some.target_bytes);
         EXPECT_FALSE(still_too_much && std::count(verdicts.begin(), verdicts.end(), Verdict::keep_fits) > 0);
     }
 }
@@ -98,4 +100,23 @@ TEST(Eviction, EveryVerdictHasAName) {
     for (const auto verdict : {Verdict::keep_fits, Verdict::keep_in_use, Verdict::keep_recent, Verdict::keep_other_arch,
                                Verdict::keep_young, Verdict::evict_over_cap, Verdict::evict_pruned})
         EXPECT_FALSE(to_string(verdict).empty());
+}
+
+TEST(Eviction, WhatAloneExceedsTheCapMakesNoOtherGo) {
+    const auto candidate = [](const char* key, std::uint64_t bytes, Stamp used, bool in_use) {
+        return Candidate{key, {}, bytes, used, in_use};
+    };
+    TrimRule rule;
+    rule.max_bytes = 100;
+    rule.target_bytes = 90;
+    rule.time.wall = 1'000'000'000'000;
+    const auto verdicts = [&](Stamp used, bool in_use) {
+        return trim_verdicts({candidate("a", 40, 1, false), candidate("b", 40, 2, false),
+                              candidate("huge", std::uint64_t{1} << 40, used, in_use)},
+                             rule);
+    };
+    using enum Verdict;
+    EXPECT_EQ(verdicts(3, false), (std::vector{keep_fits, keep_fits, evict_over_cap}));
+    EXPECT_EQ(verdicts(3, true), (std::vector{keep_fits, keep_fits, keep_in_use}));
+    EXPECT_EQ(verdicts(rule.time.wall, false), (std::vector{keep_fits, keep_fits, keep_recent}));
 }

@@ -86,6 +86,43 @@ TEST(Producer, TheWantedCompilerInALowerLayerBeatsAnotherAbove) {
     EXPECT_EQ(producer_found(layers, "nvrtc 12.0", ProducerPolicy::any), "nvrtc 13.1.9");
 }
 
+TEST(Producer, AListThatWasLostIsMadeAnewFromTheEntries) {
+    const sample::Scratch scratch;
+    const std::string directory = scratch / "c", list = directory + "/producers";
+    DiskStore store(directory);
+    keep(store, made_by("nvrtc 12.9.1"));
+    keep(store, made_by("nvrtc 13.0.88", "second"));
+    std::error_code error;
+    const auto root = Root::open(directory, false, error);
+    const Names all{"nvrtc 12.9.1", "nvrtc 13.0.88"};
+    const auto listed = [&] {
+        Names names = listed_producers(*root);
+        std::sort(names.begin(), names.end());
+        return names;
+    };
+    // Who only asks finds them and makes nothing.
+    std::filesystem::remove_all(list);
+    EXPECT_EQ(known_producers(*root), all);
+    EXPECT_FALSE(std::filesystem::exists(list));
+    DiskStore layer(DiskOptions{.directory = directory, .access = Access::read_only});
+    EXPECT_EQ(producer_found(layer, "", ProducerPolicy::exact), "nvrtc 12.9.1");
+    EXPECT_FALSE(std::filesystem::exists(list));
+    EXPECT_EQ(producer_found(store, "nvrtc 13.1", ProducerPolicy::any), "nvrtc 12.9.1");
+    EXPECT_EQ(listed(), all);
+    // An entry that is put, too, and not that of its own producer alone; an empty list is a lost one.
+    std::filesystem::remove_all(list);
+    keep(store, made_by("nvrtc 11.8", "third"));
+    EXPECT_EQ(listed(), (Names{"nvrtc 11.8", "nvrtc 12.9.1", "nvrtc 13.0.88"}));
+    for (const auto& name : listed()) std::filesystem::remove(list + "/" + name);
+    EXPECT_EQ(producer_found(layer, "", ProducerPolicy::exact), "nvrtc 12.9.1");
+    // A name that is missing among others comes back with a hit.
+    std::filesystem::remove_all(list);
+    EXPECT_NE(store.find(digest(made_by("nvrtc 12.9.1").key)), nullptr);
+    std::filesystem::remove(list + "/nvrtc 12.9.1");
+    EXPECT_NE(store.find(digest(made_by("nvrtc 12.9.1").key)), nullptr);
+    EXPECT_EQ(listed(), (Names{"nvrtc 11.8", "nvrtc 12.9.1", "nvrtc 13.0.88"}));
+}
+
 TEST(Producer, OddNamesAreKeptWhole) {
     const sample::Scratch scratch;
     std::error_code error;

@@ -1,6 +1,4 @@
-#include "warmup/capacity.h"
-
-#include <fmt/format.h>
+#include "warmup/kernels.h"
 
 namespace convt_jit::tools {
 
@@ -23,17 +21,6 @@ std::uint64_t bytes_of(const std::vector<CacheEntry>& entries, const Kernels& ke
             bytes += entry.bytes;
     }
     return bytes;
-}
-
-std::string warning(const Capacity& capacity, const std::string& directory) {
-    if (!capacity.tight()) return {};
-    const std::uint64_t enough = capacity.needed / 9 * 10 + 10;
-    return fmt::format(
-        "warning: {}: these kernels take {} bytes and CONVT_JIT_CACHE_MAX_BYTES is {}: what is put there next, and "
-        "`convt "
-        "cache trim` without --max-bytes, {} some of them; allowed: {} or more, here and for all that use the "
-        "directory",
-        directory, capacity.needed, capacity.cap, capacity.exceeded() ? "evicts" : "may evict", enough);
 }
 
 }  // namespace convt_jit::tools
