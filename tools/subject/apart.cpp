@@ -100,13 +100,13 @@ void expect_apart(const NamedFile& output, const std::vector<NamedFile>& inputs)
             if (!read.empty() && same(file, read))
                 throw UsageError(
                     fmt::format("{}: \"{}\" is the file that {} reads; allowed: another file", option, path, input));
-        if (is_entry(file))
-            throw UsageError(fmt::format("{}: \"{}\" is an entry of a cache; allowed: another file", option, path));
         for (const std::string& directory : caches_to_spare())
             if (lies_in(file, directory) || in_the_way_of(file, directory))
                 throw UsageError(
                     fmt::format("{}: \"{}\" is within the cache directory {}; allowed: a file outside of it", option,
                                 path, directory));
+        if (is_entry(file))
+            throw UsageError(fmt::format("{}: \"{}\" is an entry of a cache; allowed: another file", option, path));
     }
 }
 

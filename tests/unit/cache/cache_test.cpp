@@ -142,8 +142,10 @@ TEST_F(PublicCache, AnEntryOfAnotherVersionIsNeitherUsedNorDamaged) {
 TEST_F(PublicCache, RepairFindsTheProducersAgain) {
     const auto a = keep("a", "sm_90a", "nvrtc 12.9.86");
     fs::remove_all(directory + "/producers");
-    EXPECT_TRUE(DiskStore(directory).producers().empty());
+    cache.verify();
+    EXPECT_FALSE(fs::exists(directory + "/producers")) << "who only looks makes nothing";
     cache.verify(true);
+    EXPECT_TRUE(fs::exists(directory + "/producers/nvrtc 12.9.86"));
     EXPECT_EQ(DiskStore(directory).producers(), std::vector<std::string>{"nvrtc 12.9.86"});
 }
 
