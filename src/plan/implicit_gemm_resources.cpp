@@ -10,8 +10,7 @@ namespace {
 
 constexpr std::int64_t kMostProducts = 400;  // mma that are unrolled: they are what compiling takes
 constexpr std::int64_t kMostRegisters = 232;
-constexpr double kMostPacked = 0x1p39;  // bytes: more than any GPU has
-constexpr int kMostHeld = 4;            // pieces of input that a thread holds in registers
+constexpr int kMostHeld = 4;  // pieces of input that a thread holds in registers
 
 int modulo(int a, int b) { return (a % b + b) % b; }
 int round_up(int a, int b) { return (a + b - 1) / b * b; }
@@ -111,8 +110,8 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
     const auto blocks_of = [](int whole, int part) { return static_cast<double>((whole + part - 1) / part); };
     const double packed = 4.0 * layer.groups * blocks_of(layer.out_per_group, t.block_channels) * layer.used_rows *
                           layer.kernel_depth * blocks_of(layer.in_per_group, t.chunk) * static_cast<double>(weights);
-    if (packed > kMostPacked)
-        return fmt::format("the packed weights take {:.0f} bytes, allowed: up to {:.0f}", packed, kMostPacked);
+    if (packed > kMostPackedBytes)
+        return fmt::format("the packed weights take {:.0f} bytes, allowed: up to {:.0f}", packed, kMostPackedBytes);
     r.packed_bytes = static_cast<std::int64_t>(packed);
 
     const std::int64_t fragments = std::int64_t{r.warp_m} * r.warp_n;

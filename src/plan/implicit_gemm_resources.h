@@ -13,6 +13,8 @@
 
 namespace convt_jit {
 
+constexpr double kMostPackedBytes = 0x1p39;  // more than any GPU has
+
 // The parts of a layer that the resources of all its tiles follow from.
 struct ImplicitGemmLayer {
     std::string refusal;  // why no tile can serve the layer; nothing else is set then

@@ -173,11 +173,9 @@ std::size_t ImplicitGemmSm90Tile::shared_bytes(const Layer& layer) const {
 }
 
 std::int64_t ImplicitGemmSm90Tile::packed_bytes(const Layer& layer) const {
-    const ImplicitGemmLayer parts = ImplicitGemmLayer::make(layer);
     ImplicitGemmSm90Resources resources;
-    (void)implicit_gemm_sm90_resources(parts, *this, {90, 'a'}, resources);
-    return layer.groups * ceil_div(layer.out_channels_per_group(), std::int64_t{64} * groups_m) * parts.row_phases *
-           axes_3d(layer)[0].kernel * resources.chunks * resources.weight_stage;
+    (void)implicit_gemm_sm90_resources(ImplicitGemmLayer::make(layer), *this, {90, 'a'}, resources);
+    return resources.packed_bytes;
 }
 
 int ImplicitGemmSm90Tile::columns() const {

@@ -8,6 +8,7 @@ namespace convt_jit {
 namespace {
 
 constexpr std::int64_t kMostProducts = 96;  // wgmma that are unrolled: they are what compiling takes
+constexpr double kMostSetBytes = 0x1p35;    // 32 bits count its cells
 
 std::int64_t largest_divisor(std::int64_t n, std::int64_t most) {
     std::int64_t d = std::min(n, most);
@@ -57,6 +58,16 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     const std::int64_t channels = std::int64_t{64} * t.groups_m;
     const std::int64_t input = std::int64_t{2} * r.steps * r.parts * r.tile_height * r.tile_width * 16;
     r.weight_stage = std::int64_t{layer.taps_h} * h.taps * r.steps * r.parts * 2 * channels * 16;
+    // In f64, where nothing overflows.
+    const double blocks = static_cast<double>((layer.out_per_group + channels - 1) / channels);
+    const double set = 1.0 * layer.depth_kernel * r.chunks * static_cast<double>(r.weight_stage);
+    const double packed = blocks * layer.groups * layer.row_phases * set;
+    if (packed > kMostPackedBytes)
+        return fmt::format("the packed weights take {:.0f} bytes, allowed: up to {:.0f}", packed, kMostPackedBytes);
+    if (set >= kMostSetBytes)
+        return fmt::format("a tile needs {:.0f} bytes of packed weights, allowed: less than {:.0f}", set,
+                           kMostSetBytes);
+    r.packed_bytes = static_cast<std::int64_t>(packed);
     const std::int64_t most =
         h.stride < 16 ? 16 / h.stride : 1;  // 8 positions each, that pass through a slab at a time
     const std::int64_t piece = largest_divisor(row_tiles == 1 ? 1 : run, most);

@@ -16,10 +16,11 @@ struct ImplicitGemmSm90Resources : BlockNeeds {
     int chunks = 1;             // of one depth tap
     int tile_height = 0, tile_width = 0;
     std::int64_t weight_stage = 0;  // bytes of packed weights of a chunk
-    int squads = 1, batches = 1;    // of those who load
-    int held = 1;                   // cells of a thread and batch
-    int piece_tiles = 1;            // 8 positions each, of a line as it is stored
-    int piece_lanes = 1;            // threads that store it
+    std::int64_t packed_bytes = 0;
+    int squads = 1, batches = 1;  // of those who load
+    int held = 1;                 // cells of a thread and batch
+    int piece_tiles = 1;          // 8 positions each, of a line as it is stored
+    int piece_lanes = 1;          // threads that store it
 };
 
 // Empty where the tile's numbers fit each other and the arch; then `resources` is set.

@@ -33,3 +33,8 @@ namespace convt_jit::test {
     const auto device##_found = convt_jit::test::subject(&device##_missing); \
     if (!device##_found) GTEST_SKIP() << device##_missing;                   \
     const convt_jit::Device device = *device##_found
+
+// The same where it is a GPU of sm_90 alone: the simulator has no wgmma.
+#define CONVT_HOPPER(device) \
+    CONVT_SUBJECT(device);   \
+    if (!device.is_cuda() || device.arch() != "sm_90") GTEST_SKIP() << "needs a GPU of sm_90"

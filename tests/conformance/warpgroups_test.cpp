@@ -9,26 +9,23 @@
 #include <cmath>
 #include <limits>
 #include <string>
-#include <utility>
+#include <string_view>
 
 namespace convt_jit::test {
 namespace {
-
-#define CONVT_HOPPER(device) \
-    CONVT_SUBJECT(device);   \
-    if (!device.is_cuda() || device.arch() != "sm_90") GTEST_SKIP() << "needs a GPU of sm_90"
 
 struct Forced {
     const char* layer;
     const char* tile;
     int steps, stages;  // of a chunk
+    bool split = true;  // whether it also has room for the sums of factors that are split
 };
 constexpr Forced kForced[] = {
     {"n1 c20 o70 in9x40 k3x3 p1 bias", "positions=2x32 groups_m=2 groups_n=1 loaders=2", 1, 3},
     {"n1 c20 o70 in9x40 k3x3 p1 bias", "positions=2x64 groups_m=1 groups_n=2 loaders=1", 2, 2},
     {"n1 c40 o70 in9x40 k3x3 p1 bias", "positions=8x8 groups_m=1 groups_n=1 teams=2 loaders=1", 1, 4},
     {"n3 c33 o48 in7x18 k4x4 s2 p1 bias", "positions=16x8 groups_m=1 groups_n=2 loaders=1 resident=1", 1, 2},
-    {"n2 c24 o132 in300 k3 s2 p1 d2", "positions=1x128 groups_m=3 groups_n=1 loaders=1", 1, 4},
+    {"n2 c24 o132 in300 k3 s2 p1 d2", "positions=1x64 groups_m=3 groups_n=1 loaders=1", 1, 4},
     {"n2 c24 o132 in300 k3 s2 p1 d2 bias", "positions=1x64 groups_m=1 groups_n=1 teams=2 loaders=1 resident=1", 1, 3},
     {"n1 c64 o64 in70 k16 s8 p4 bias", "positions=1x16 groups_m=1 groups_n=1 loaders=2", 1, 2},
     {"n1 c16 o24 in5x6x10 k3x5x7 s2 p1x2x3 op1 g2 bias relu", "positions=2x16 groups_m=1 groups_n=2 loaders=1", 1, 2},
@@ -38,45 +35,108 @@ constexpr Forced kForced[] = {
     {"n5 c32 o64 in3x8x8 k5x1x1 d3x1x1 p6x0x0 bias relu", "positions=8x8 groups_m=1 groups_n=1 loaders=1 processors=3",
      1, 3},
     {"n2 c200 o130 in13x19 k3x3 s2 p1 op1 bias gelu", "positions=4x8 groups_m=2 groups_n=1 teams=2 loaders=1", 2, 3},
+    // One block or a few, which go around the ring many times and take tiles of all sets of weights in turn.
+    {"n3 c40 o70 in9x40 k4x4 s2 p1 bias", "positions=8x8 groups_m=1 groups_n=1 teams=2 loaders=1 processors=1", 1, 3},
+    {"n3 c24 o70 in9x41 k3x3 p1 bias", "positions=2x32 groups_m=1 groups_n=2 teams=2 loaders=1 processors=2", 1, 4},
+    {"n4 c16 o200 in6x50 k2x3 s2x1 op1x0 g2",
+     "positions=2x16 groups_m=1 groups_n=1 teams=2 loaders=1 resident=1 processors=1", 1, 6},
+    {"n3 c24 o40 in4x7x21 k2x3x3 s2x2x1 bias silu",
+     "positions=4x8 groups_m=1 groups_n=1 loaders=1 resident=1 processors=1", 1, 3},
+    // Row phases and depths without taps, next to those that have some.
+    {"n2 c16 o20 in3x5x9 k1x2x2 s3x4x3 op1x2x1 bias",
+     "positions=2x16 groups_m=1 groups_n=1 teams=2 loaders=1 processors=2", 1, 2},
+    // Products of 256 columns, of a single block of 8, of lengths that are no power of two; long chunks.
+    {"n1 c24 o64 in3x300 k1x3 p0x1 bias", "positions=1x256 groups_m=1 groups_n=1 loaders=1", 1, 2, false},
+    {"n1 c24 o64 in32x9 k3x1 p1x0 bias", "positions=32x8 groups_m=1 groups_n=1 loaders=1", 1, 2, false},
+    {"n1 c72 o64 in4x9 k3x3 p1 residual", "positions=1x8 groups_m=1 groups_n=1 loaders=1", 4, 2},
+    {"n2 c33 o65 in5x46 k1x5 s1x3 bias", "positions=3x24 groups_m=1 groups_n=3 loaders=1", 2, 2},
+    {"n2 c20 o70 in5x46 k3x2 s1x2 bias", "positions=1x40 groups_m=2 groups_n=1 loaders=2 join=1", 1, 4},
+    {"n1 c20 o33 in1x41 k1x7 bias", "positions=1x48 groups_m=1 groups_n=1 loaders=1 min_blocks=2 join=3", 1, 3},
 };
 
+// The keys that `tile` leaves out do not depend on the layer. Factors that are split take twice the room: `small` has
+// the shortest chunks and ring.
+std::string plan_of(const Forced& forced, const Layer& layer, int index, bool small) {
+    std::string plan = fmt::format("implicit_gemm_sm90 {} chunk={} stages={} index={}", forced.tile,
+                                   (small ? 1 : forced.steps) * (size_of(layer.dtype) == 2 ? 16 : 8),
+                                   small ? 2 : forced.stages, index);
+    for (const std::string_view rest : {"teams=1", "resident=0", "processors=132", "join=2", "min_blocks=1"})
+        if (plan.find(fmt::format(" {}", rest.substr(0, rest.find('=') + 1))) == std::string::npos)
+            plan += fmt::format(" {}", rest);
+    return plan;
+}
+
+bool fits(const Layer& layer, const std::string& plan) {
+    PrepareOptions options;
+    options.plan = plan;
+    try {
+        (void)Engine::render(layer, "sm_90", options);
+    } catch (const UnsupportedError&) {
+        return false;
+    }
+    return true;
+}
+
+// Empty where the tile does not fit the layer.
+std::string fitting_plan(const Forced& forced, const Layer& layer, int index) {
+    for (const bool small : {false, true})
+        if (std::string plan = plan_of(forced, layer, index, small); fits(layer, plan)) return plan;
+    return {};
+}
+
 class Warpgroups : public testing::TestWithParam<Forced> {};
+
+// Without a GPU, too, it can be told that the test below has something to run.
+TEST_P(Warpgroups, HaveTilesThatFit) {
+    for (const char* type : {"", " tf32", " f16", " bf16"}) {
+        const Layer layer = parse_layer(fmt::format("{}{}", GetParam().layer, type));
+        const std::string plan = plan_of(GetParam(), layer, 32, false);
+        if (*type == 0) {
+            EXPECT_EQ(fitting_plan(GetParam(), layer, 32).empty(), !GetParam().split);
+        } else {
+            EXPECT_TRUE(fits(layer, plan)) << plan;
+        }
+        PrepareOptions options;
+        options.plan = plan;
+        EXPECT_THROW((void)Engine::render(layer, "sm_80", options), UnsupportedError) << plan;
+    }
+}
 
 TEST_P(Warpgroups, MatchTheDefinitionEachTime) {
     CONVT_HOPPER(device);
     std::uint64_t seed = 1;
-    int supported = 0;
     for (const char* type : {"", " tf32", " f16", " bf16"})
         for (const int index : {32, 64}) {
+            if (*type == 0 && !GetParam().split) continue;
             const Layer layer = parse_layer(fmt::format("{}{}", GetParam().layer, type));
+            const Shape shape = known_shape(layer);
             RunOptions options;
-            options.prepare.plan =
-                fmt::format("implicit_gemm_sm90 min_blocks=1 {} chunk={} stages={} join=2 index={}", GetParam().tile,
-                            GetParam().steps * (size_of(layer.dtype) == 2 ? 16 : 8), GetParam().stages, index);
-            if (const std::size_t twice = options.prepare.plan.rfind("min_blocks=2"); twice != std::string::npos)
-                options.prepare.plan.erase(options.prepare.plan.find("min_blocks=1 "), 13);
-            for (const char* rest : {"teams", "resident", "processors"})
-                if (options.prepare.plan.find(rest) == std::string::npos)
-                    options.prepare.plan += fmt::format(" {}={}", rest, *rest == 't' ? 1 : *rest == 'r' ? 0 : 132);
-            if (const std::string none; type == none) try {
-                    (void)Engine::render(layer, "sm_90", options.prepare);
-                } catch (const UnsupportedError&) {  // twice the factors and the sums where factors are split
-                    continue;
-                }
-            EXPECT_EQ(check(engine(), device, layer, known_shape(layer), seed++, {}, options), "")
-                << options.prepare.plan;
-            ++supported;
-            const HostTensors tensors = random_tensors(layer, known_shape(layer), seed);
-            const auto first = run(engine(), device, layer, known_shape(layer), tensors, options);
-            EXPECT_EQ(run(engine(), device, layer, known_shape(layer), tensors, options), first) << "not the same bits";
+            options.prepare.plan = fitting_plan(GetParam(), layer, index);
+            options.residual_is_y = index == 64;
+            // Aligned and not, by the seed.
+            for (int again = 0; again < 2; ++again)
+                EXPECT_EQ(check(engine(), device, layer, shape, seed++, {}, options), "") << options.prepare.plan;
+            const HostTensors tensors = random_tensors(layer, shape, seed);
+            const auto first = run(engine(), device, layer, shape, tensors, options);
+            EXPECT_EQ(run(engine(), device, layer, shape, tensors, options), first) << "not the same bits";
         }
-    EXPECT_GE(supported, 6);
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiles, Warpgroups, testing::ValuesIn(kForced));
 
+// The default tile, teams that take turns on one block, and resident weights in a tile that is 8 wide.
+constexpr const char* kSome[] = {
+    "implicit_gemm_sm90",
+    "implicit_gemm_sm90 positions=2x32 groups_m=1 groups_n=1 teams=2 loaders=1 chunk=16 stages=2 join=2 min_blocks=1 "
+    "resident=0 processors=1",
+    "implicit_gemm_sm90 positions=8x8 groups_m=1 groups_n=2 teams=1 loaders=1 chunk=16 stages=2 join=1 min_blocks=1 "
+    "resident=1 processors=1",
+};
+
+class WarpgroupsOf : public testing::TestWithParam<const char*> {};
+
 // Numbers that are not finite, or overflow when they are split, come out as plain arithmetic has them.
-TEST(WarpgroupsOfAllNumbers, MatchTheDefinition) {
+TEST_P(WarpgroupsOf, AllNumbersMatchTheDefinition) {
     CONVT_HOPPER(device);
     constexpr double inf = std::numeric_limits<double>::infinity();
     for (const char* type : {"", " tf32", " f16", " bf16"}) {
@@ -89,7 +149,7 @@ TEST(WarpgroupsOfAllNumbers, MatchTheDefinition) {
         tensors.x[5 * 320 + 33] = std::nan("");
         if (layer.dtype == DType::f32 && layer.precision == Precision::ieee) tensors.x[7 * 320 + 290] = 0x1.fffffep127;
         RunOptions options;
-        options.prepare.plan = "implicit_gemm_sm90";
+        options.prepare.plan = GetParam();
         const auto got = run(engine(), device, layer, shape, tensors, options);
         const auto want = reference(layer, shape, tensors);
         std::size_t infinite = 0;
@@ -110,7 +170,7 @@ TEST(WarpgroupsOfAllNumbers, MatchTheDefinition) {
 }
 
 // What no tap reaches is the bias bit by bit, also where that is a negative zero.
-TEST(WarpgroupsOfNothing, AreTheBias) {
+TEST_P(WarpgroupsOf, OutputsThatNothingReachesAreTheBias) {
     CONVT_HOPPER(device);
     for (const char* text : {"n1 c32 o16 in4x5 k1x2 s3x4", "n1 c32 o16 in4x5 k1x2 s3x4 bias",
                              "n1 c32 o16 in4x5 k3x3 s2 op1", "n1 c32 o16 in4x5 k3x3 s2 op1 bias"}) {
@@ -123,7 +183,7 @@ TEST(WarpgroupsOfNothing, AreTheBias) {
         for (double& value : ones.w) value = 1;
         const auto taps = reference(layer, shape, ones);
         RunOptions options;
-        options.prepare.plan = "implicit_gemm_sm90";
+        options.prepare.plan = GetParam();
         const auto got = run(engine(), device, layer, shape, tensors, options);
         std::size_t unreached = 0;
         for (std::size_t i = 0; i < got.size(); ++i) {
@@ -134,6 +194,46 @@ TEST(WarpgroupsOfNothing, AreTheBias) {
         EXPECT_GT(unreached, 100u);
     }
 }
+
+// Infinite weights meet zeros beyond the image, and yet what no tap reaches is the bias.
+TEST_P(WarpgroupsOf, InfiniteWeightsLeaveUnreachedOutputsAlone) {
+    CONVT_HOPPER(device);
+    for (const char* type : {"", " tf32", " f16", " bf16"}) {
+        const Layer layer = parse_layer(fmt::format("n2 c16 o16 in4x5 k2x2 s3x4 op1x1 bias{}", type));
+        const Shape shape = known_shape(layer);
+        HostTensors tensors = random_tensors(layer, shape, 3);
+        HostTensors none = tensors;
+        for (double& value : none.w) value = 0;
+        HostTensors ones = tensors;
+        for (double& value : ones.x) value = 1;
+        for (double& value : ones.w) value = 1;
+        for (double& value : ones.bias) value = 0;
+        const auto taps = reference(layer, shape, ones), bias = reference(layer, shape, none);
+        for (double& value : tensors.w) value = std::numeric_limits<double>::infinity();
+        RunOptions options;
+        options.prepare.plan = GetParam();
+        const auto got = run(engine(), device, layer, shape, tensors, options);
+        std::size_t unreached = 0;
+        for (std::size_t i = 0; i < got.size(); ++i) {
+            if (taps[i] != 0) {
+                ASSERT_FALSE(std::isfinite(got[i])) << type << " " << i << ": " << got[i];
+                continue;
+            }
+            ASSERT_NEAR(got[i], bias[i], 0.01 * (1 + std::fabs(bias[i]))) << type << " " << i;
+            ++unreached;
+        }
+        EXPECT_GT(unreached, 100u);
+    }
+}
+
+TEST_P(WarpgroupsOf, TheTilesFit) {
+    for (const char* type : {"", " tf32", " f16", " bf16"})
+        for (const char* text : {"n1 c16 o20 in8x40 k3x3 p1 bias", "n2 c16 o16 in4x5 k2x2 s3x4 op1x1 bias",
+                                 "n1 c32 o16 in4x5 k1x2 s3x4", "n1 c32 o16 in4x5 k3x3 s2 op1"})
+            EXPECT_TRUE(fits(parse_layer(fmt::format("{}{}", text, type)), GetParam())) << text << type;
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiles, WarpgroupsOf, testing::ValuesIn(kSome));
 
 }  // namespace
 }  // namespace convt_jit::test

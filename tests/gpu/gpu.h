@@ -27,6 +27,12 @@ namespace convt_jit::test {
         if (std::stoi(convt_jit::Device::cuda(0).arch().substr(3)) < 80) GTEST_SKIP() << "needs sm_80 or newer"; \
     } while (false)
 
+// Skips where device 0 has no wgmma.
+#define CONVT_NEEDS_WARPGROUPS()                                                                  \
+    do {                                                                                          \
+        if (convt_jit::Device::cuda(0).arch() != "sm_90") GTEST_SKIP() << "needs a GPU of sm_90"; \
+    } while (false)
+
 // The layer that the public trials call K0, and what it gives for the integer fill.
 [[nodiscard]] inline Layer k0() { return parse_layer("n1 c4 o4 in8x8 k4x4 s2 p1"); }
 inline constexpr const char* kK0Digest = "645399ba524875ec";

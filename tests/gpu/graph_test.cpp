@@ -45,18 +45,16 @@ TEST_P(Graph, PreparedKernelIsCapturedAndReplayed) {
 
 // A kernel that packs its weights: a graph that packs follows weights that change in place; one that found them packed
 // keeps what it found, whatever is packed on the stream later.
-TEST_P(Graph, PackedWeightsInAGraph) {
-    CONVT_NEEDS_GPUS(1);
-    CONVT_NEEDS_TENSOR_CORES();
+void expect_packed_weights_in_a_graph(CUstreamCaptureMode mode, const char* plan, bool adds_partial_sums) {
     const Device device = Device::cuda(0);
     const CudaDriver& driver = CudaDriver::instance();
     Engine engine = fresh_engine();
     const Layer layer = parse_layer("n2 c16 o24 in9x32 k3x3 s2 p1");
     PrepareOptions options = on(device);
-    options.plan = "implicit_gemm chunk=8 stages=2 split=2";  // so that a launch is three kernels
+    options.plan = plan;
     const Kernel kernel = engine.prepare(layer, options);
     EXPECT_GT(kernel.info().packed_bytes, 0u);
-    EXPECT_GT(kernel.workspace_bytes(known_shape(layer)), 0u);
+    EXPECT_EQ(kernel.workspace_bytes(known_shape(layer)) > 0, adds_partial_sums);
     const OnDevice data(device, layer);
     const auto want = reference(data.layer, data.shape, data.host);
     const Stream stream(device);
@@ -71,7 +69,7 @@ TEST_P(Graph, PackedWeightsInAGraph) {
     const auto captured = [&](std::uint64_t version) {
         Tensors tensors = data.tensors();
         tensors.weights_version = version;
-        must(driver.begin_capture(cu_stream, GetParam()), "cuStreamBeginCapture");
+        must(driver.begin_capture(cu_stream, mode), "cuStreamBeginCapture");
         EXPECT_NO_THROW(kernel.launch(tensors, data.shape, stream.handle()));
         CUgraph graph = nullptr;
         must(driver.end_capture(cu_stream, &graph), "cuStreamEndCapture");
@@ -112,6 +110,19 @@ TEST_P(Graph, PackedWeightsInAGraph) {
     EXPECT_EQ(launched(2), want) << "a graph does not touch what launches have packed";
     driver.graph_exec_destroy(packs);
     driver.graph_exec_destroy(finds);
+}
+
+TEST_P(Graph, PackedWeightsInAGraph) {
+    CONVT_NEEDS_GPUS(1);
+    CONVT_NEEDS_TENSOR_CORES();
+    // So that a launch is three kernels.
+    expect_packed_weights_in_a_graph(GetParam(), "implicit_gemm chunk=8 stages=2 split=2", true);
+}
+
+TEST_P(Graph, PackedWeightsOfWarpgroupsInAGraph) {
+    CONVT_NEEDS_GPUS(1);
+    CONVT_NEEDS_WARPGROUPS();
+    expect_packed_weights_in_a_graph(GetParam(), "implicit_gemm_sm90", false);
 }
 
 TEST_P(Graph, PreparingInsideACaptureIsToldAndLeavesItWhole) {

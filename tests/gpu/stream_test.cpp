@@ -66,15 +66,13 @@ TEST(Stream, TwoStreamsDoNotDisturbEachOther) {
 }
 
 // One kernel that packs its weights, on two streams at a time with weights of their own, which change in place.
-TEST(Stream, PackedWeightsAreThoseOfTheLaunch) {
-    CONVT_NEEDS_GPUS(1);
-    CONVT_NEEDS_TENSOR_CORES();
+void expect_packed_weights_of_the_launch(const char* plan) {
     const Device device = Device::cuda(0);
     const CudaDriver& driver = CudaDriver::instance();
     Engine engine = fresh_engine();
     const Layer layer = parse_layer("n8 c32 o48 in40x64 k4x4 s2 p1");
     PrepareOptions options = on(device);
-    options.plan = "implicit_gemm";
+    options.plan = plan;
     const Kernel kernel = engine.prepare(layer, options);
     EXPECT_GT(kernel.info().packed_bytes, 0u);
     const OnDevice one(device, layer), two(device, layer);
@@ -110,6 +108,21 @@ TEST(Stream, PackedWeightsAreThoseOfTheLaunch) {
     EXPECT_EQ(two.y(), fourfold);
 }
 
+TEST(Stream, PackedWeightsAreThoseOfTheLaunch) {
+    CONVT_NEEDS_GPUS(1);
+    CONVT_NEEDS_TENSOR_CORES();
+    expect_packed_weights_of_the_launch("implicit_gemm");
+}
+
+TEST(Stream, PackedWeightsOfWarpgroupsAreThoseOfTheLaunch) {
+    CONVT_NEEDS_GPUS(1);
+    CONVT_NEEDS_WARPGROUPS();
+    expect_packed_weights_of_the_launch("implicit_gemm_sm90");
+    expect_packed_weights_of_the_launch(
+        "implicit_gemm_sm90 positions=2x32 groups_m=1 groups_n=1 teams=2 loaders=1 chunk=8 stages=2 min_blocks=1 "
+        "resident=1 processors=6");
+}
+
 TEST(Stream, RunsAreBitIdentical) {
     CONVT_NEEDS_GPUS(1);
     const Device device = Device::cuda(0);
@@ -122,18 +135,37 @@ TEST(Stream, RunsAreBitIdentical) {
         const auto first = run(engine, device, layer, shape, tensors);
         for (int again = 0; again < 5; ++again) EXPECT_EQ(run(engine, device, layer, shape, tensors), first) << text;
     }
-    CONVT_NEEDS_TENSOR_CORES();
+}
+
+void expect_bit_identical_runs_on_tensor_cores(const char* plan) {
+    const Device device = Device::cuda(0);
+    Engine engine = fresh_engine();
     for (const char* type : {"", " tf32", " f16", " bf16"}) {
         const Layer layer = parse_layer(std::string("n1 c256 o72 in33x17 k4x4 s2 p1 bias gelu") + type);
         const Shape shape = known_shape(layer);
         const HostTensors tensors = random_tensors(layer, shape, 3);
         RunOptions options;
-        options.prepare.plan = "implicit_gemm chunk=16 stages=2 split=8";
+        options.prepare.plan = plan;
         const auto first = run(engine, device, layer, shape, tensors, options);
         EXPECT_EQ(differences(layer, first, reference(layer, shape, tensors)), "") << type;
         for (int again = 0; again < 5; ++again)
             EXPECT_EQ(run(engine, device, layer, shape, tensors, options), first) << type;
     }
+}
+
+TEST(Stream, RunsOnTensorCoresAreBitIdentical) {
+    CONVT_NEEDS_GPUS(1);
+    CONVT_NEEDS_TENSOR_CORES();
+    expect_bit_identical_runs_on_tensor_cores("implicit_gemm chunk=16 stages=2 split=8");
+}
+
+TEST(Stream, RunsOnWarpgroupsAreBitIdentical) {
+    CONVT_NEEDS_GPUS(1);
+    CONVT_NEEDS_WARPGROUPS();
+    expect_bit_identical_runs_on_tensor_cores("implicit_gemm_sm90");
+    expect_bit_identical_runs_on_tensor_cores(
+        "implicit_gemm_sm90 positions=2x24 groups_m=1 groups_n=1 teams=2 loaders=1 chunk=16 stages=2 min_blocks=1 "
+        "resident=0 processors=3");
 }
 
 }  // namespace

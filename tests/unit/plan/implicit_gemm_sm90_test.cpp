@@ -4,11 +4,15 @@
 #include "plan/geometry.h"
 #include "plan/plan.h"
 #include "plan/shared_limit.h"
+#include "plan/volume.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace convt_jit {
 namespace {
@@ -39,6 +43,53 @@ TEST(ImplicitGemmSm90, HasCandidatesThatFit) {
         }
         EXPECT_EQ(tiles.front(), ImplicitGemmSm90Tile::standard(layer, kHopper)) << text;
     }
+}
+
+TEST(ImplicitGemmSm90, HasNoneWhereItServesNothing) {
+    for (const Arch& arch : {Arch{80, 0}, Arch{89, 0}, Arch{100, 'a'}, Arch{120, 0}}) {
+        const Layer layer = parse_layer(kLayers[0]);
+        EXPECT_TRUE(implicit_gemm_sm90_candidates(layer, arch, 50).empty()) << to_string(arch);
+        EXPECT_NE(ImplicitGemmSm90Tile::standard(layer, arch).unsupported(layer, arch, false), "") << to_string(arch);
+        EXPECT_TRUE(std::isinf(ImplicitGemmSm90Tile{}.modelled_cycles(layer, arch))) << to_string(arch);
+        EXPECT_FALSE(std::holds_alternative<ImplicitGemmSm90Tile>(choose(layer, arch).tile)) << to_string(arch);
+    }
+    for (const char* text :
+         {"n8 c64 o64 in1024x1024 k3x3 bias tf32 nhwc", "n8 c64 o64 in64x64 k3x33", "n8 c64 o64 in64x64 k3x3 s1x33"}) {
+        const Layer layer = parse_layer(text);
+        EXPECT_TRUE(implicit_gemm_sm90_candidates(layer, kHopper, 50).empty()) << text;
+        EXPECT_FALSE(std::holds_alternative<ImplicitGemmSm90Tile>(choose(layer, kHopper).tile)) << text;
+    }
+}
+
+// Of all families the default choice comes first, then each family's best; each of them is taken back as it is printed.
+TEST(ImplicitGemmSm90, IsAmongTheCandidatesOfTheLayer) {
+    for (const char* text : kLayers) {
+        const Layer layer = parse_layer(text);
+        const std::vector<Plan> plans = candidates(layer, kHopper, 4);
+        EXPECT_EQ(plans.front(), choose(layer, kHopper)) << text;
+        std::vector<ImplicitGemmSm90Tile> own;
+        for (const Plan& plan : plans) {
+            EXPECT_EQ(choose(layer, kHopper, {to_string(plan), false}), plan) << text;
+            if (const auto* tile = std::get_if<ImplicitGemmSm90Tile>(&plan.tile)) own.push_back(*tile);
+        }
+        EXPECT_EQ(own, implicit_gemm_sm90_candidates(layer, kHopper, 4)) << text;
+        for (const Plan& plan : candidates(layer, kHopper, 4, {"", true}))
+            EXPECT_FALSE(std::holds_alternative<ImplicitGemmSm90Tile>(plan.tile)) << text;
+    }
+}
+
+TEST(ImplicitGemmSm90, IsTakenWhereItIsModelledQuickest) {
+    for (const char* text : kLayers) {
+        const Layer layer = parse_layer(text);
+        const double own = ImplicitGemmSm90Tile::standard(layer, kHopper).modelled_cycles(layer, kHopper);
+        const double others = std::min(UnrolledTile::standard(layer, kHopper).modelled_cycles(layer, kHopper),
+                                       ImplicitGemmTile::standard(layer, kHopper).modelled_cycles(layer, kHopper));
+        EXPECT_EQ(std::holds_alternative<ImplicitGemmSm90Tile>(choose(layer, kHopper).tile), own < others) << text;
+    }
+    const auto family = [](const char* text) { return family_name(choose(parse_layer(text), kHopper)); };
+    EXPECT_EQ(family("n8 c64 o64 in1024x1024 k3x3 bias"), "implicit_gemm_sm90");
+    EXPECT_EQ(family("n64 c128 o128 in65536 k3 bias f16"), "implicit_gemm_sm90");
+    EXPECT_NE(family("n8 c7 o512 in1024x1024 k3x3 tf32"), "implicit_gemm_sm90") << "too few channels to sum";
 }
 
 TEST(ImplicitGemmSm90, TextAndBack) {
@@ -86,16 +137,39 @@ TEST(ImplicitGemmSm90, RefusalsSayWhy) {
     EXPECT_EQ(refusal(layer, kFits, Arch{100, 'a'}), "implicit_gemm_sm90 needs sm_90a, not sm_100a");
     EXPECT_EQ(refusal(layer, kFits, kHopper, true),
               "implicit_gemm_sm90 multiplies weights by the zeros beyond the input");
+    EXPECT_EQ(refusal("n1 c64 o64 in64x256 k3x3 tf32 nhwc", kFits), "implicit_gemm serves channels-first tensors");
     EXPECT_EQ(refusal(layer, with("groups_m", "5").c_str()), "more than 4 warpgroups multiply");
     EXPECT_EQ(refusal(layer, with("loaders", "3").c_str()), "more than 2 warpgroups load");
     EXPECT_EQ(refusal(layer, with("resident", "2").c_str()), "resident is 2, allowed: 0 and 1");
     EXPECT_EQ(refusal(layer, with("chunk", "12").c_str()), "chunk 12 does not divide by 8");
     EXPECT_EQ(refusal(layer, with("positions", "2x100").c_str()), "positions (width) 100 does not divide by 8");
+    EXPECT_EQ(refusal("n1 c64 o64 in64x256 k3x3 f16", kFits), "chunk 8 does not divide by 16");
+    EXPECT_EQ(refusal(layer, with("positions", "1x24").c_str()), "the number of 8 positions, 3 does not divide by 2");
+    EXPECT_EQ(refusal(layer, with("positions", "3x16").c_str()),
+              "a warpgroup has 3 times 8 positions of rows of 2: neither a part of a row nor whole rows");
     EXPECT_EQ(refusal(layer, with("positions", "2x512").c_str()), "a product has 512 columns, allowed: up to 256");
     EXPECT_EQ(refusal(layer, with("positions", "8x128").c_str()), "a thread has 256 sums, allowed: up to 200");
+    // 232 registers of two warpgroups leave little of 3 x 168.
+    std::string wide = with("positions", "6x128");
+    wide.replace(wide.find("loaders=2"), 9, "loaders=1");
+    EXPECT_EQ(refusal(layer, wide.c_str()), "a thread that loads has 40 registers, needed: 56");
+    EXPECT_EQ(refusal(layer, with("positions", "2x256").c_str()),
+              "a product has 128 sums of a thread with 128 registers");
+    EXPECT_EQ(refusal("n1 c64 o64 in64x256 k1x16", with("positions", "8x16").c_str()),
+              "more than 96 matrix products are unrolled");
     EXPECT_NE(refusal(layer, with("stages", "40").c_str()).find("bytes of shared memory"), std::string::npos);
     EXPECT_NE(refusal("n1 c256 o64 in64x256 k3x3 tf32", with("resident", "1").c_str()).find("bytes of shared memory"),
               std::string::npos);
+}
+
+TEST(ImplicitGemmSm90, WeightsAreNoMoreThanAGpuHolds) {
+    EXPECT_EQ(refusal("n1 c1048576 o1048576 k1 tf32", kFits),
+              "the packed weights take 4398046511104 bytes, allowed: up to 549755813888");
+    EXPECT_EQ(refusal("n1 c1048576 o64 k128x1x1 tf32", kFits),
+              "a tile needs 34359738368 bytes of packed weights, allowed: less than 34359738368");
+    EXPECT_EQ(refusal("n1 c1048576 o64 k127x1x1 tf32", kFits), "accepted");
+    for (const char* text : {"c1048576 o1048576 k1", "c1048576 o64 k200x1x1"})
+        EXPECT_NE(family_name(choose(parse_layer(text), kHopper)), "implicit_gemm_sm90") << text;
 }
 
 TEST(ImplicitGemmSm90, ResourcesAreCountedAsInTheTemplate) {
@@ -113,6 +187,62 @@ TEST(ImplicitGemmSm90, ResourcesAreCountedAsInTheTemplate) {
     EXPECT_EQ(tile.shared_bytes(layer), 2 * input + 8 * weights + 8 * slab + 2 * 16 + 8 + 8);
 }
 
+TEST(ImplicitGemmSm90, ResourcesOfSplitFactorsAndTallTiles) {
+    // 65 channels of a group; column offsets -1 to 1; 2 row taps of a phase, one row apart.
+    const Layer layer = parse_layer("n1 c20 o130 in9x7 k4x4 s2 p1 g2");
+    ImplicitGemmSm90Tile tile;
+    tile = {{16, 8}, 1, 2, 1, 1, 8, 2, 2, 1, 0, 132};
+    ASSERT_EQ(tile.unsupported(layer, kHopper, false), "");
+    EXPECT_EQ(tile.columns(), 64) << "half of the tile's rows";
+    // Both halves of a factor are there: 2 parts of 2 cells. A slab: 8 channels of 128 outputs, 16 banks apart.
+    const std::size_t input = 2 * 2 * 17 * 10 * 16, weights = 2 * 4 * 2 * 2 * 64 * 16, slab = 8 * (128 + 16) * 4;
+    EXPECT_EQ(tile.shared_bytes(layer), 2 * (input + weights) + 8 * slab + 2 * 16 + 8 + 8);
+    // Groups, blocks of channels, row phases, chunks.
+    EXPECT_EQ(tile.packed_bytes(layer), static_cast<std::int64_t>(2 * 2 * 2 * 2 * weights));
+    EXPECT_EQ(tile.threads(layer), 384);
+}
+
+TEST(ImplicitGemmSm90, ResourcesOfVolumes) {
+    const Layer layer = parse_layer("n3 c40 o24 in4x9x50 k3x5x2 s1x2x1 f16");
+    ImplicitGemmSm90Tile tile;
+    tile = {{3, 48}, 1, 3, 1, 1, 32, 3, 2, 1, 0, 4096};
+    ASSERT_EQ(tile.unsupported(layer, kHopper, false), "");
+    EXPECT_EQ(tile.columns(), 48) << "a row";
+    // 2 steps of 2 cells; 5 rows of 49 pixels; 3 row taps of a phase and 2 column taps. A slab: 8 channels of 48
+    // outputs.
+    const std::size_t input = 2 * 2 * 5 * 49 * 16, weights = 3 * 2 * 2 * 2 * 64 * 16, slab = 8 * (48 + 24) * 4;
+    EXPECT_EQ(tile.shared_bytes(layer), 3 * (input + weights) + 12 * slab + 3 * 16 + 8 + 8);
+    EXPECT_EQ(tile.packed_bytes(layer), static_cast<std::int64_t>(2 * 3 * 2 * weights));  // row phases, depth, chunks
+    EXPECT_EQ(tile.grid(layer, known_shape(layer)).x, 2 * 4 * 6 * 3 * 2) << "of 6x21x51 outputs of 3 samples, 2 phases";
+    tile.resident = 1;
+    ASSERT_EQ(tile.unsupported(layer, kHopper, false), "");
+    EXPECT_EQ(tile.shared_bytes(layer), 3 * input + 3 * 2 * weights + 12 * slab + 3 * 16 + 8 + 8);
+    EXPECT_EQ(tile.packed_bytes(layer), static_cast<std::int64_t>(2 * 3 * 2 * weights)) << "wherever they are kept";
+    tile.stages = 4;
+    EXPECT_NE(tile.unsupported(layer, kHopper, false), "") << "one stage more than there is room for";
+}
+
+TEST(ImplicitGemmSm90, ResidentWeightsMakeTheGridAMultipleOfTheirSets) {
+    for (const char* text : kLayers) {
+        const Layer layer = parse_layer(text);
+        const Shape shape = layer.input.empty() ? Shape{3, {77, 88}} : known_shape(layer);
+        for (ImplicitGemmSm90Tile tile : implicit_gemm_sm90_candidates(layer, kHopper, 200)) {
+            const std::int64_t sets =
+                ceil_div(layer.out_channels, std::int64_t{64} * tile.groups_m) * axes_3d(layer)[1].stride;
+            for (const int processors : {1, 78, 114, 132}) {
+                tile.processors = processors;
+                const Grid grid = tile.grid(layer, shape);
+                EXPECT_EQ(std::pair(grid.y, grid.z), std::pair(std::int64_t{1}, std::int64_t{1}));
+                EXPECT_GE(grid.x, 1);
+                EXPECT_LE(grid.x, std::max<std::int64_t>(sets, processors * tile.min_blocks));
+                if (tile.resident == 1) {
+                    EXPECT_EQ(grid.x % sets, 0) << text << ": " << grid.x << " blocks";
+                }
+            }
+        }
+    }
+}
+
 TEST(ImplicitGemmSm90, BlocksStayWithTheirWeights) {
     const Layer layer = parse_layer("n1 c64 o192 in33x300 k2x2 s2 f16");
     ImplicitGemmSm90Tile tile;
@@ -126,6 +256,10 @@ TEST(ImplicitGemmSm90, BlocksStayWithTheirWeights) {
     EXPECT_EQ(tile.grid(layer, small).x, 96);
     tile.processors = 2;
     EXPECT_EQ(tile.grid(layer, small).x, 6);
+    tile.resident = 0;
+    EXPECT_EQ(tile.grid(layer, small).x, 2);
+    tile.min_blocks = 2;
+    EXPECT_EQ(tile.grid(layer, small).x, 4);
 }
 
 }  // namespace

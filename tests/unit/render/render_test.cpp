@@ -2,9 +2,11 @@
 
 #include "compile/nvrtc.h"
 #include "convt_jit/error.h"
+#include "plan/implicit_gemm_sm90_resources.h"
 #include "render/prologue.h"
 #include "render/templates.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -58,7 +60,10 @@ TEST(Render, EveryParameterChangesTheSource) {
                                  "implicit_gemm",
                                  "implicit_gemm order=0",
                                  "implicit_gemm join=5",
-                                 "implicit_gemm min_blocks=1"};
+                                 "implicit_gemm min_blocks=1",
+                                 "implicit_gemm_sm90",
+                                 "implicit_gemm_sm90 join=7",
+                                 "implicit_gemm_sm90 processors=78"};
     for (const char* plan : plans)
         EXPECT_TRUE(sources.insert(render_text(kLayer, {90, 0}, {plan, false}).text).second) << plan;
     EXPECT_TRUE(sources.insert(render_text(kLayer, {80, 0}).text).second);
@@ -88,16 +93,82 @@ TEST(Render, OverrideDirectoryMustHoldAllTemplates) {
     EXPECT_THROW((void)template_text("families/none.cu"), UnsupportedError);
 }
 
+// One of each: factors, dimensions, strides, groups, epilogues, weights that stay and weights that come with each
+// chunk, teams, rows and tiles that are 8 wide.
 TEST(Render, WarpgroupsCompileForHopper) {
     const Nvrtc& nvrtc = Nvrtc::instance();
-    for (const auto& [text, plan] :
-         {std::pair{"c64 o64 k3x3 bias", "implicit_gemm_sm90"},
-          {"n8 c64 o64 in99x99 k3x3 tf32 residual", "implicit_gemm_sm90 positions=2x64 chunk=8 stages=2 resident=1"},
-          {"c256 o256 k4 s2 p1 f16 affine gelu", "implicit_gemm_sm90 chunk=16 stages=3"},
-          {"c32 o100 k3x3x3 s2 op1 g2 bf16 clamp-1:1", "implicit_gemm_sm90 index=64"}}) {
+    for (const auto& [text, plan] : {
+             std::pair{"c64 o64 k3x3 bias", "implicit_gemm_sm90"},
+             {"n8 c64 o64 in99x99 k3x3 tf32 residual", "implicit_gemm_sm90 positions=2x64 chunk=8 stages=2 resident=1"},
+             {"c256 o256 k4 s2 p1 f16 affine gelu", "implicit_gemm_sm90 chunk=16 stages=3"},
+             {"c32 o100 k3x3x3 s2 op1 g2 bf16 clamp-1:1", "implicit_gemm_sm90 index=64"},
+             {"n4 c64 o64 in4096 k5 p2 residual affine",
+              "implicit_gemm_sm90 positions=1x64 groups_m=1 groups_n=1 "
+              "teams=2 loaders=1 chunk=8 stages=4 join=3 resident=0"},
+             {"n4 c20 o70 in16x16 k4x4 s2 p1 g2 bias tf32",
+              "implicit_gemm_sm90 positions=16x8 groups_m=1 groups_n=2 "
+              "teams=1 loaders=1 chunk=8 stages=2 resident=1"},
+             {"n4 c48 o130 in16x40 k3x5 d2x3 bf16 bias silu",
+              "implicit_gemm_sm90 positions=4x32 groups_m=2 groups_n=1 "
+              "teams=1 loaders=1 chunk=16 stages=2 resident=0"},
+             {"n2 c32 o24 in6x6x30 k1x2x2 s1x2x2 f16 residual",
+              "implicit_gemm_sm90 positions=2x32 groups_m=1 "
+              "groups_n=1 teams=1 loaders=1 chunk=32 stages=3 "
+              "min_blocks=2 resident=1"},
+         }) {
         SCOPED_TRACE(std::string(text) + " " + plan);
         const Arch hopper{90, 'a'};
         EXPECT_NO_THROW((void)nvrtc.compile(render_text(text, hopper, {plan, false}), hopper));
+    }
+}
+
+// The template works out the same numbers from the same constants. Its kernels are left out: they are what takes time.
+TEST(Render, WarpgroupsAndTheirPlansCountTheSame) {
+    const Nvrtc& nvrtc = Nvrtc::instance();
+    const Arch hopper{90, 'a'};
+    for (const char* text :
+         {"n8 c64 o64 in1024x1024 k3x3 bias", "n8 c64 o100 in99x99 k3x3 tf32 residual", "c256 o256 k4 s2 p1 f16",
+          "n3 c32 o100 in5x9x40 k3x4x5 s2x3x2 p1 g2 bf16", "n1 c33 o48 in7x18 k4x4 s2 p1", "n2 c24 o132 in300 k3 d2",
+          "n1 c64 o64 in70 k16 s8 p4 tf32", "n1 c40 o20 in20x17 k2x2 s3x5 d3x2 f16"}) {
+        const Layer layer = parse_layer(text);
+        const ImplicitGemmLayer parts = ImplicitGemmLayer::make(layer);
+        const auto tiles = implicit_gemm_sm90_candidates(layer, hopper, 100'000);
+        ASSERT_FALSE(tiles.empty()) << text;
+        for (std::size_t i = 0; i < 5; ++i) {  // from the best to the worst
+            const ImplicitGemmSm90Tile tile = tiles[i * (tiles.size() - 1) / 4];
+            const Plan plan{tile};
+            SCOPED_TRACE(std::string(text) + " " + to_string(plan));
+            ImplicitGemmSm90Resources r;
+            ASSERT_EQ(implicit_gemm_sm90_resources(parts, tile, hopper, r), "");
+            Source source = render(layer, plan, hopper);
+            const std::size_t kernel = source.text.find("extern \"C\" __global__");
+            ASSERT_NE(kernel, std::string::npos);
+            source.text.resize(kernel);
+            const auto expect = [&](const char* constant, std::int64_t value) {
+                source.text += fmt::format("static_assert({0} == {1}, \"{0}\");\n", constant, value);
+            };
+            expect("TEAM_BARRIERS_AT + 8 * plan::TEAMS", static_cast<std::int64_t>(tile.shared_bytes(layer)));
+            expect("(long long)WEIGHT_SETS * WEIGHT_SET * 16", tile.packed_bytes(layer));
+            expect("THREADS", tile.threads(layer));
+            expect("8 * RUN_TILES", tile.columns());
+            expect("RUNS", r.runs);
+            expect("STEPS", r.steps);
+            expect("PARTS", r.parts);
+            expect("DEPTH_CHUNKS", r.chunks);
+            expect("TILE_H", r.tile_height);
+            expect("TILE_W", r.tile_width);
+            expect("WEIGHT_STAGE * 16", r.weight_stage);
+            expect("EVEN_REGISTERS < 256 ? EVEN_REGISTERS : 255", r.registers);
+            expect("SQUADS", r.squads);
+            expect("BATCHES", r.batches);
+            expect("HELD", r.held);
+            expect("PIECE_TILES", r.piece_tiles);
+            EXPECT_NO_THROW((void)nvrtc.compile(source, hopper));
+            source.text += "static_assert(THREADS == 1, \"is told\");\n";
+            if (i == 0) {
+                EXPECT_THROW((void)nvrtc.compile(source, hopper), CompileError);
+            }
+        }
     }
 }
 
