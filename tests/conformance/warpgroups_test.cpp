@@ -235,5 +235,15 @@ TEST_P(WarpgroupsOf, TheTilesFit) {
 
 INSTANTIATE_TEST_SUITE_P(Tiles, WarpgroupsOf, testing::ValuesIn(kSome));
 
+// By default it computes such layers as a GPU of sm_80 does.
+TEST(WarpgroupsOnTheSimulator, AreRefused) {
+    const Layer layer = parse_layer("n1 c64 o64 in64x64 k3x3 p1 tf32");
+    PrepareOptions options;
+    options.device = Device::simulator();
+    EXPECT_EQ(engine().prepare(layer, options).info().plan, Engine::render(layer, "sm_80").plan);
+    options.plan = "implicit_gemm_sm90";
+    EXPECT_THROW((void)engine().prepare(layer, options), UnsupportedError);
+}
+
 }  // namespace
 }  // namespace convt_jit::test
