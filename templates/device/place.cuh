@@ -27,3 +27,18 @@ __device__ __forceinline__ void find_depth_taps(Place& place, index_t d) {
         while (place.taps_d > 0 && place.first_d - (place.taps_d - 1) * layer::OFFSET_STEP_D < 0) --place.taps_d;
     }
 }
+
+// The rows of a row phase.
+struct Rows {
+    int taps, first_tap;
+    int high, low;  // input offsets of the first tap and of the last one
+};
+__device__ __forceinline__ Rows rows_of(int phase) {
+    if constexpr (SH == 1) {
+        return {KH, 0, Vertical::high(), Vertical::low()};
+    } else {
+        const Phase rows = PHASES_H[phase];
+        return {rows.taps, rows.first_tap, int(rows.first_offset),
+                int(rows.first_offset) - (rows.taps - 1) * layer::OFFSET_STEP_H};
+    }
+}

@@ -51,21 +51,6 @@ constexpr int SLAB = SLAB_CHANNELS * SLAB_PITCH;
 constexpr int FINISH = RING > SLAB ? RING : SLAB;  // where the channels' epilogue parts are
 
 // ---------------------------------------------------------------- loads
-// The rows of the block's row phase.
-struct Rows {
-    int taps, first_tap;
-    int high, low;  // input offsets of the first tap and of the last one
-};
-__device__ __forceinline__ Rows rows_of(int phase) {
-    if constexpr (SH == 1) {
-        return {KH, 0, Vertical::high(), Vertical::low()};
-    } else {
-        const Phase rows = PHASES_H[phase];
-        return {rows.taps, rows.first_tap, int(rows.first_offset),
-                int(rows.first_offset) - (rows.taps - 1) * layer::OFFSET_STEP_H};
-    }
-}
-
 // Offset within a plane of the image of an element of the tile; negative outside.
 __device__ __forceinline__ index_t pixel(const Place& place, const Rows& rows, int row, int column) {
     const int h = place.q_h + rows.low + row, w = place.q_w + FIRST_COLUMN + column;

@@ -117,21 +117,6 @@ __device__ __forceinline__ Vector<unsigned, 4> packed_unit(const Element* w, uns
 }
 
 // ---------------------------------------------------------------- loads
-// The rows of a row phase.
-struct Rows {
-    int taps, first_tap;
-    int high, low;  // input offsets of the first tap and of the last one
-};
-__device__ __forceinline__ Rows rows_of(int phase) {
-    if constexpr (SH == 1) {
-        return {KH, 0, Vertical::high(), Vertical::low()};
-    } else {
-        const Phase rows = PHASES_H[phase];
-        return {rows.taps, rows.first_tap, int(rows.first_offset),
-                int(rows.first_offset) - (rows.taps - 1) * layer::OFFSET_STEP_H};
-    }
-}
-
 // A tile: what is loaded, multiplied and stored. Tiles that differ in weights only are neighbours.
 struct Work : Place {
     Rows rows;
