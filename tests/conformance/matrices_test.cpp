@@ -2,13 +2,12 @@
 // tile, long chunks, numbers that are not finite.
 
 #include "conformance/check.h"
+#include "conformance/special_values.h"
 #include "conformance/subject.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -99,32 +98,11 @@ TEST_P(SharedSums, MatchTheDefinitionEachTime) {
 
 INSTANTIATE_TEST_SUITE_P(Tiles, SharedSums, testing::ValuesIn(kShared));
 
-// What no tap reaches is the bias bit by bit, also where that is a negative zero; without a bias it is a positive one.
 TEST(SharedSumsOfNothing, AreTheBias) {
     CONVT_SUBJECT(device);
     if (!has_tensor_cores(device)) GTEST_SKIP() << "needs sm_80 or newer";
-    for (const char* text : {"n1 c32 o16 in4x5 k1x2 s3x4", "n1 c32 o16 in4x5 k1x2 s3x4 bias",
-                             "n1 c32 o16 in4x5 k3x3 s2 op1", "n1 c32 o16 in4x5 k3x3 s2 op1 bias"}) {
-        const Layer layer = parse_layer(text);
-        const Shape shape = known_shape(layer);
-        HostTensors tensors = random_tensors(layer, shape, 3);
-        for (double& b : tensors.bias) b = -0.0;
-        HostTensors ones = tensors;
-        for (double& value : ones.x) value = 1;
-        for (double& value : ones.w) value = 1;
-        const auto taps = reference(layer, shape, ones);
-        RunOptions options;
-        options.prepare.plan =
-            "implicit_gemm positions=4x8 block_channels=16 warps_m=1 warps_n=1 chunk=8 stages=2 split=4";
-        const auto got = run(engine(), device, layer, shape, tensors, options);
-        std::size_t unreached = 0;
-        for (std::size_t i = 0; i < got.size(); ++i) {
-            if (taps[i] != 0) continue;
-            ASSERT_TRUE(got[i] == 0 && std::signbit(got[i]) == layer.bias) << text << " " << i << ": " << got[i];
-            ++unreached;
-        }
-        EXPECT_GT(unreached, 100u);
-    }
+    expect_unreached_outputs_are_the_bias(
+        device, "implicit_gemm positions=4x8 block_channels=16 warps_m=1 warps_n=1 chunk=8 stages=2 split=4");
 }
 
 // A number that overflows when it is split, and yet has ordinary products: a part that computes its sum once more must
@@ -148,41 +126,12 @@ TEST(SharedSumsOfHugeNumbers, AreComputedOnceMoreInParts) {
     }
 }
 
-// Numbers that are not finite, or overflow when they are split, come out as plain arithmetic has them: what is wrong
-// with a factor must not make a NaN of an infinity, nor of a large number.
 TEST(MatricesOfAllNumbers, MatchTheDefinition) {
     CONVT_SUBJECT(device);
     if (!has_tensor_cores(device)) GTEST_SKIP() << "needs sm_80 or newer";
-    constexpr double inf = std::numeric_limits<double>::infinity();
     for (const auto& [type, plan] :
-         {std::pair{"", ""}, {" tf32", ""}, {" f16", ""}, {" bf16", ""}, {"", " chunk=8 stages=2 split=2"}}) {
-        const Layer layer = parse_layer(fmt::format("n1 c16 o20 in8x40 k3x3 p1 bias{}", type));
-        const Shape shape = known_shape(layer);
-        HostTensors tensors = random_tensors(layer, shape, 5);
-        for (double& w : tensors.w) w = std::round(4 * w) / 4;  // some are zero, and none has a second half
-        tensors.x[3 * 320 + 85] = inf;
-        tensors.x[4 * 320 + 200] = -inf;
-        tensors.x[5 * 320 + 33] = std::nan("");
-        if (layer.dtype == DType::f32 && layer.precision == Precision::ieee) tensors.x[7 * 320 + 290] = 0x1.fffffep127;
-        RunOptions options;
-        options.prepare.plan = fmt::format("implicit_gemm{}", plan);
-        const auto got = run(engine(), device, layer, shape, tensors, options);
-        const auto want = reference(layer, shape, tensors);
-        std::size_t infinite = 0;
-        for (std::size_t i = 0; i < want.size(); ++i) {
-            if (std::isnan(want[i])) {
-                EXPECT_TRUE(std::isnan(got[i])) << type << " " << i;
-            } else if (std::isinf(want[i])) {
-                EXPECT_EQ(got[i], want[i]) << type << " " << i;
-                ++infinite;
-            } else if (std::fabs(want[i]) < 1e37) {
-                EXPECT_NEAR(got[i], want[i], 0.05 * (1 + std::fabs(want[i]))) << type << " " << i;
-            } else if (std::fabs(want[i]) < 0x1p127) {
-                EXPECT_NEAR(got[i] / want[i], 1, 1e-6) << type << " " << i;
-            }
-        }
-        EXPECT_GT(infinite, 10u) << type;
-    }
+         {std::pair{"", ""}, {" tf32", ""}, {" f16", ""}, {" bf16", ""}, {"", " chunk=8 stages=2 split=2"}})
+        expect_all_numbers(device, type, fmt::format("implicit_gemm{}", plan));
 }
 
 }  // namespace
