@@ -168,6 +168,9 @@ void DiskStore::account(const Root& root, std::int64_t more_bytes) {
     if (!lock || now < next_trim_) return;
     const auto report = trim(root, options_.max_bytes, options_.max_bytes / 10 * 9, false);
     if (report.busy) return;
+    if (!report.holders_unknown.empty())
+        warn("holders", "nothing is evicted, as nobody can tell what is in use: " + report.holders_unknown +
+                            " (`convt cache verify` tells more)");
     // Where all that is left is in use or new, the next puts need not look again at once.
     if (report.bytes_after > options_.max_bytes) next_trim_ = now + 1min;
     log::info("{}: trimmed from {} to {} bytes, {} entries removed", describe(), report.bytes_before,

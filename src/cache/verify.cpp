@@ -154,7 +154,7 @@ private:
     void rebuild() {
         for (const auto& producer : producers_) register_producer(root_, producer);
         set_usage(root_, total_bytes(list_items(root_)));
-        static_cast<void>(held_keys(root_));  // removes what dead processes left
+        sweep_holders(root_);
     }
 
     const Root& root_;
