@@ -43,6 +43,7 @@ std::vector<Candidate> candidates_of(const Root& root, bool with_arch, const Hol
                                      std::vector<LeftOut>& left_out) {
     std::vector<Candidate> candidates;
     for (auto& item : list_items(root, &left_out)) {
+        if (!item.is_file) continue;  // no entry that could be used or evicted; verify moves it out of the way
         Candidate candidate{std::move(item.key), {}, item.bytes, item.used, false};
         candidate.in_use = held.keys.contains(candidate.key);
         if (with_arch)

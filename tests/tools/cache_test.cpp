@@ -84,10 +84,11 @@ TEST_F(CacheTool, VerifyFindsDamageAndRepairMendsIt) {
 TEST_F(CacheTool, RepairSaysWhyItCannot) {
     damage(second_.key);
     fs::remove_all(cache_path() / "quarantine");
-    write_text(cache_path() / "quarantine", "x");
+    fs::create_directory(cache_path() / "quarantine");
+    fs::permissions(cache_path() / "quarantine", fs::perms::all);
     const auto json = answer("verify --repair", 1);
     EXPECT_FALSE(json.at("findings")[0].at("mended"));
-    EXPECT_THAT(json.at("findings")[0].at("failure").get<std::string>(), HasSubstr("Not a directory"));
+    EXPECT_THAT(json.at("findings")[0].at("failure").get<std::string>(), HasSubstr("anybody can write to it"));
     EXPECT_THAT(convt("cache verify --repair").out, HasSubstr("not repaired: it could not be moved to quarantine"));
     EXPECT_THAT(convt("cache verify").out, ::testing::Not(HasSubstr("not repaired")));
 }
