@@ -168,6 +168,10 @@ struct CacheExplanation {
 /// The directories that an engine asks, in its order: the user's, then those of $CONVT_JIT_CACHE_PATH.
 [[nodiscard]] CONVT_JIT_API std::vector<std::string> cache_directories();
 
+/// Whether a directory looks like a cache, whoever's: it holds an entry, or several of a cache's own files. What is no
+/// entry has no place in it.
+[[nodiscard]] CONVT_JIT_API bool looks_like_cache(const std::string& directory);
+
 /// The cap that an engine keeps the first of them under: $CONVT_JIT_CACHE_MAX_BYTES; 0: none.
 [[nodiscard]] CONVT_JIT_API std::uint64_t cache_max_bytes();
 /// As that variable takes it: "1073741824", "512K", "64m", "1G", "2T", powers of 1024. Nothing where it is no size.
@@ -202,9 +206,9 @@ public:
     /// suffix.
     CacheTrim prune(const std::vector<std::string>& archs, double older_than_seconds, bool dry_run = false) const;
 
-    /// Writes a plain tar: the entries (of those archs, as above; all where empty), then a manifest with digests.
-    /// Writes nothing where there is no such entry. Throws, and writes nothing, where a folder of the cache cannot be
-    /// read.
+    /// Writes a plain tar, whole or not at all, in the place of a regular file or where a link to one leads: the
+    /// entries (of those archs, as above; all where empty), then a manifest with digests. Writes nothing where there is
+    /// no such entry. Throws, and writes nothing, where a folder of the cache cannot be read.
     CacheTransfer export_to(const std::string& file, const std::vector<std::string>& archs = {}) const;
     /// Checks the whole file against its manifest first, and keeps all of its entries or, where anything is wrong,
     /// none.

@@ -8,6 +8,7 @@
 #include "cache/inventory.h"
 #include "cache/layout.h"
 #include "cache/producers.h"
+#include "cache/recognition.h"
 #include "cache/settings.h"
 #include "cache/temporary.h"
 #include "cache/trim.h"
@@ -15,6 +16,7 @@
 #include "cache/verify.h"
 #include "log/log.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -166,6 +168,12 @@ std::vector<std::string> cache_directories() {
     const CacheSettings settings = cache_settings();
     check_layers(settings.layers);
     return directories(settings);
+}
+
+bool looks_like_cache(const std::string& directory) {
+    std::error_code error;
+    const auto opened = open_at(AT_FDCWD, directory.c_str(), O_RDONLY | O_DIRECTORY, 0, error);
+    return !error && looks_like_cache(opened);
 }
 
 std::uint64_t cache_max_bytes() { return cache_settings().max_bytes; }

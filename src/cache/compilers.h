@@ -1,4 +1,5 @@
-// Compilers: which producer a compiler's file is, remembered after it was opened once, so that a hit needs to open none.
+// Compilers: which producer a compiler's file is, remembered after it was opened once, so that a hit needs to open
+// none.
 #pragma once
 
 #include "cache/root.h"

@@ -4,6 +4,7 @@
 #include "cache/holders.h"
 #include "cache/key_lock.h"
 #include "cache/layout.h"
+#include "cache/recognition.h"
 #include "cache/usage.h"
 
 #include <fcntl.h>
@@ -60,16 +61,6 @@ CacheTime time_among(const Root& root, const std::vector<Candidate>& candidates)
     return time;
 }
 
-// Whether anything in it has the name of something of a cache. What has nothing to be trimmed is left as it is: the
-// directory may be any, named by mistake.
-bool is_cache(const Root& root) {
-    bool found = false;
-    static_cast<void>(for_each_name(root.directory(), [&](const std::string& name) {
-        found = found || layout::is_own(name) || layout::is_fan_out(name);
-    }));
-    return found;
-}
-
 struct Circumstances {
     CacheTime time;
     bool holders_known = true;
@@ -78,7 +69,7 @@ using Policy = std::function<std::vector<Verdict>(const std::vector<Candidate>&,
 
 TrimReport carry_out(const Root& root, const Policy& policy, bool with_arch, bool dry_run) {
     TrimReport report;
-    report.no_cache = !is_cache(root);
+    report.no_cache = !may_be_cache(root.directory());
     if (report.no_cache) return report;
     std::optional<KeyLock> lock;  // makes its file where there is none
     if (!dry_run && lock.emplace(root).try_lock_trim() == LockState::busy) {

@@ -52,11 +52,6 @@ public:
     }
 
 private:
-    static bool is_own_folder(std::string_view name) {
-        return name == layout::kQuarantine || name == layout::kProducers || name == layout::kCompilers ||
-               name == layout::kHolders;
-    }
-
     // What is in a folder, if it is still there.
     static bool look(const FileDescriptor& folder, const std::string& name, struct stat& status) {
         return ::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
@@ -66,7 +61,7 @@ private:
     void own(const std::string& name) {
         struct stat status {};
         if (!look(root_.directory(), name, status)) return;
-        const bool folder = is_own_folder(name);
+        const bool folder = layout::is_own_folder(name);
         if (folder ? S_ISDIR(status.st_mode) : S_ISREG(status.st_mode)) return usable(name, folder);
         const std::string why = S_ISLNK(status.st_mode) ? link_error().message()
                                 : folder                ? "it is no folder"

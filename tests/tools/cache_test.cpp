@@ -265,6 +265,8 @@ TEST_F(CacheTool, BadVariablesAreWarnedAbout) {
 
 TEST_F(CacheTool, ExplainAndCheckChangeNothing) {
     fs::remove_all(cache_path() / "compilers");
+    fs::create_directory(cache_path() / "holders");
+    write_text(cache_path() / "holders" / "localhost-999999999-00c0ffee00c0ffee", "locked\n");
     const auto names = [&] {
         std::set<std::string> all;
         for (const auto& item : fs::recursive_directory_iterator(cache_path())) all.insert(item.path().string());
@@ -275,6 +277,8 @@ TEST_F(CacheTool, ExplainAndCheckChangeNothing) {
     EXPECT_EQ(convt(fmt::format("cache explain '{}' --arch sm_86", kFirst)).code, 1);
     EXPECT_EQ(convt(fmt::format("warmup '{}' --arch sm_80 --check", kFirst)).code, 0);
     EXPECT_EQ(convt(fmt::format("warmup '{}' --arch sm_86 --check", kFirst)).code, 1);
+    for (const char* command : {"ls", "stat", "verify", "trim --max-bytes 0 --dry-run", "prune --arch sm_80 --dry-run"})
+        EXPECT_EQ(convt(std::string("cache ") + command).code, 0) << command;
     EXPECT_EQ(names(), before);
 }
 
@@ -338,6 +342,62 @@ TEST_F(CacheTool, ImportTellsACapThatIsTooSmall) {
     EXPECT_EQ(convt(question, "CONVT_JIT_CACHE_MAX_BYTES=0").err, "");
 }
 
+TEST_F(CacheTool, WhatMayBeInUseStays) {
+    for (const std::string& key : {first_.key, second_.key})
+        fs::last_write_time(entry_path(key), fs::last_write_time(entry_path(key)) - std::chrono::hours(48));
+    fs::remove_all(cache_path() / "holders");
+    fs::create_directory_symlink(directory_, cache_path() / "holders");
+    for (const char* command : {"trim --max-bytes 0", "prune --older-than 1h"}) {
+        const auto json = answer(command, 1);
+        EXPECT_EQ(json.at("evicted"), 0);
+        EXPECT_THAT(json.at("holders_unknown").get<std::string>(), HasSubstr("holders: it is a symbolic link"));
+        EXPECT_THAT(json.at("error").get<std::string>(), HasSubstr("2 entries not removed"));
+        const Outcome text = convt(std::string("cache ") + command);
+        EXPECT_EQ(text.code, 1);
+        EXPECT_THAT(text.out, HasSubstr("holders unknown\n"));
+        EXPECT_THAT(text.err, HasSubstr("it is a symbolic link"));
+    }
+    EXPECT_NE(answer("stat").at("holders_unknown"), "");
+    EXPECT_THAT(convt("cache stat").out, HasSubstr("holders      unknown, so all entries may be in use"));
+    EXPECT_THAT(convt("cache ls").err, HasSubstr("it is a symbolic link"));
+    EXPECT_EQ(convt("cache verify --repair").code, 1);
+    EXPECT_EQ(answer("trim --max-bytes 0").at("evicted"), 2);
+    EXPECT_EQ(answer("stat").at("holders_unknown"), "");
+}
+
+// One document, whatever went wrong.
+TEST_F(CacheTool, JsonSaysWhyTheExitCodeIsOne) {
+    const std::string file = (directory_ / "cache.tar").string(), other = (directory_ / "other").string();
+    const auto error_of = [&](const std::string& arguments, const std::string& environment = "") {
+        const Outcome outcome = convt(arguments + " --json", environment);
+        EXPECT_EQ(outcome.code, 1) << arguments << outcome.out << outcome.err;
+        const auto json = nlohmann::json::parse(outcome.out, nullptr, false);
+        EXPECT_TRUE(json.is_object()) << arguments << outcome.out;
+        return json.is_object() ? json.value("error", "") : std::string();
+    };
+    EXPECT_FALSE(answer("export " + file).contains("error"));
+    EXPECT_FALSE(answer("verify").contains("error"));
+    const std::string explain = fmt::format("cache explain '{}' --arch ", kFirst);
+    EXPECT_FALSE(nlohmann::json::parse(convt(explain + "sm_80 --json").out).contains("error"));
+    EXPECT_NE(error_of(explain + "sm_86"), "");
+    EXPECT_NE(error_of(fmt::format("warmup '{}' --arch sm_86 --check", kFirst)), "");
+    EXPECT_NE(error_of("cache import " + file + " --cache " + other, "CONVT_JIT_CACHE_MAX_BYTES=1K"), "");
+    EXPECT_NE(error_of("cache export --arch sm_75 " + file), "");
+    EXPECT_THAT(error_of("cache export " + (directory_ / "missing" / "x.tar").string()), HasSubstr("No such file"));
+    damage(first_.key);
+    EXPECT_NE(error_of("cache export " + file), "");
+    EXPECT_NE(error_of("cache verify"), "");
+    EXPECT_THAT(error_of("cache show " + first_.key + " --cubin -x"), HasSubstr("damaged"));
+    fs::remove_all(entry_path(first_.key).parent_path());
+    write_text(entry_path(first_.key).parent_path(), "a file in the place of a folder");
+    for (const char* command : {"cache export ", "cache import "})
+        EXPECT_THAT(error_of(command + file), HasSubstr(first_.key.substr(0, 2))) << command;
+    fs::permissions(cache_path(), fs::perms::all);
+    EXPECT_NE(error_of(explain + "sm_80"), "");
+    EXPECT_NE(error_of(fmt::format("warmup '{}' --arch sm_80", kFirst)), "");
+    EXPECT_NE(error_of(fmt::format("run '{} in4' --backend cuda", kFirst), "CONVT_JIT_LIBCUDA=/nowhere"), "");
+}
+
 TEST_F(CacheTool, WhatIsNoCacheIsNotTrimmed) {
     const auto other = directory_ / "other";
     fs::create_directory(other);
@@ -397,7 +457,7 @@ TEST_F(CacheTool, ABadImportKeepsNothing) {
     EXPECT_FALSE(fs::exists(other));
     expect_failure("export " + (directory_ / "missing" / "x.tar").string(), 1, "x.tar");
     ASSERT_EQ(::mkfifo((directory_ / "pipe").c_str(), 0600), 0);
-    expect_failure("export " + (directory_ / "pipe").string(), 1, "no regular file");
+    expect_failure("export " + (directory_ / "pipe").string(), 2, "no regular file");
     EXPECT_TRUE(fs::is_fifo(directory_ / "pipe"));
 }
 

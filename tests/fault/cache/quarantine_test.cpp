@@ -94,8 +94,7 @@ TEST_F(QuarantineFault, AnImportDoesNotMindOthersThatAreFaster) {
     }
     done = true;
     reader.join();
-    for (const auto& line : warnings.lines())
-        EXPECT_EQ(line.find("could not be moved"), std::string::npos) << line;
+    for (const auto& line : warnings.lines()) EXPECT_EQ(line.find("could not be moved"), std::string::npos) << line;
 }
 
 TEST_F(QuarantineFault, WhatHasItsPlaceIsMovedIntoANewOne) {
