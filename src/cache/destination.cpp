@@ -28,7 +28,8 @@ fs::path end_of_links(const std::string& file) {
     std::error_code error;
     for (int links = 0; fs::is_symlink(fs::symlink_status(path, error)); ++links) {
         if (is_in_proc(path)) throw CacheError(file, "it is the name of an open file; allowed: one of a regular file");
-        if (links == kMostLinks) throw CacheError(file, make_error_code(std::errc::too_many_symbolic_link_levels).message());
+        if (links == kMostLinks)
+            throw CacheError(file, make_error_code(std::errc::too_many_symbolic_link_levels).message());
         path = path.parent_path() / fs::read_symlink(path, error);  // an absolute one replaces the whole
     }
     return path;

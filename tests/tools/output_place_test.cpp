@@ -76,7 +76,8 @@ TEST_F(OutputPlace, NoneLiesInWhatLooksLikeACache) {
         }
     EXPECT_EQ(fs::file_size(other / "lock"), 0U);
     // Entries alone are enough, and so is a cache without any.
-    for (const char* name : {"lock", "clock", "usage", "producers", "holders", "quarantine"}) fs::remove_all(other / name);
+    for (const char* name : {"lock", "clock", "usage", "producers", "holders", "quarantine"})
+        fs::remove_all(other / name);
     EXPECT_TRUE(looks_like_cache(other.string()));
     fs::remove_all(other);
     fs::create_directories(other / "producers");
@@ -85,6 +86,59 @@ TEST_F(OutputPlace, NoneLiesInWhatLooksLikeACache) {
     write_text(other / "lock", "");
     EXPECT_TRUE(looks_like_cache(other.string()));
     EXPECT_FALSE(looks_like_cache((directory_ / "missing").string()));
+}
+
+TEST_F(OutputPlace, WritesNothingIntoTheCache) {
+    const std::string entry = entry_path(first_.key).string();
+    const std::string before = read_file(entry);
+    fs::create_symlink(cache_path(), directory_ / "linked");
+    fs::create_symlink(entry, directory_ / "to_an_entry");
+    fs::create_symlink(directory_ / "elsewhere", cache_path() / "way_out");
+    for (const std::string& file :
+         {entry, cache_path().string() + "/new", (directory_ / "linked" / "new").string(),
+          (directory_ / "to_an_entry").string(),
+          (directory_ / "x" / ".." / "cache" / "new").lexically_normal().string(), (cache_path() / "way_out").string()})
+        for (const std::string& command : {std::string("export "), "show " + first_.key + " --cubin "})
+            expect_failure(command + file, 2, "allowed: a file outside of it");
+    EXPECT_EQ(read_file(entry), before);
+    EXPECT_FALSE(fs::exists(cache_path() / "new"));
+    EXPECT_TRUE(fs::is_symlink(directory_ / "to_an_entry"));
+    EXPECT_FALSE(fs::exists(directory_ / "elsewhere"));
+    // Nor into one that is only read.
+    const auto image = directory_ / "image";
+    fs::copy(cache_path(), image, fs::copy_options::recursive | fs::copy_options::skip_symlinks);
+    const Outcome outcome =
+        convt("cache export " + (image / "x.tar").string(), fmt::format("CONVT_JIT_CACHE_PATH='{}'", image.string()));
+    EXPECT_EQ(outcome.code, 2) << outcome.out;
+    // A name that only begins like it is another one.
+    EXPECT_EQ(convt("cache export " + cache_path().string() + ".tar").code, 0);
+}
+
+TEST_F(OutputPlace, OutputsSpareAllCaches) {
+    const std::string other = (directory_ / "other").string(), file = (directory_ / "out.tar").string();
+    EXPECT_EQ(answer("export " + file).at("entries"), 2);
+    EXPECT_EQ(answer("import " + file + " --cache " + other).at("entries"), 2);
+    const std::string own = entry_path(first_.key).string(), before = read_file(own);
+    expect_failure("export " + own + " --cache " + other, 2, "within the cache directory");
+    expect_failure("export " + (cache_path() / "x.tar").string() + " --cache " + other, 2,
+                   "within the cache directory");
+    const Outcome layer = convt("cache export " + other + "/x.tar --cache " + cache_path().string(),
+                                "CONVT_JIT_CACHE_PATH='" + other + "'");
+    EXPECT_EQ(layer.code, 2) << layer.err;
+    fs::copy_file(own, directory_ / "entry");
+    expect_failure("show " + first_.key + " --cubin " + (directory_ / "entry").string(), 2, "is an entry of a cache");
+    EXPECT_EQ(read_file(own), before);
+}
+
+TEST_F(OutputPlace, StandardOutputByItsNameIsNotReplaced) {
+    const auto out = directory_ / "redirected";
+    const std::string arguments = "cache show " + first_.key + " --cubin ";
+    ASSERT_EQ(run_into(directory_ / "plain", arguments + "-"), 0);
+    for (const char* name : {"/dev/stdout", "/proc/self/fd/1", "/dev/fd/1"}) {
+        write_text(out, "before");
+        ASSERT_EQ(run(arguments + name, fmt::format(">>'{}' 2>/dev/null", out.string())), 0);
+        EXPECT_THAT(read_file(out), ::testing::StartsWith("before" + read_file(directory_ / "plain"))) << name;
+    }
 }
 
 }  // namespace

@@ -14,9 +14,7 @@ namespace convt_jit::tools {
 
 void print(const nlohmann::json& json) { fmt::print("{}\n", json_text(json, 2)); }
 
-int answered(bool json, const std::function<int()>& carry_out) try {
-    return carry_out();
-} catch (const UsageError&) {
+int answered(bool json, const std::function<int()>& carry_out) try { return carry_out(); } catch (const UsageError&) {
     throw;
 } catch (const LayerError&) {
     throw;
