@@ -3,6 +3,8 @@
 // Outputs are written o = STRIDE*q + r per axis. A tile is POSITIONS_H x POSITIONS_W positions q of one output depth, one
 // row phase, all column phases and BLOCK_CHANNELS output channels of one group. Rows of the product are output channels,
 // columns are positions, and the sum runs over taps and input channels.
+// Folded, a position is FOLD output rows instead of one row phase, and rows of the product are those times output
+// channels: all meet the same input rows, with weights of zero where an output row has no tap there.
 // A block takes one tile after the other. Warpgroups that load turn its input, a chunk of channels at a time, into cells
 // of 16 bytes: neighbouring channels of one pixel, so that a tap is nothing but another first cell. Packed weights come by
 // bulk copies, with each chunk, or once where there is room for all. Teams of the other warpgroups take tiles in turn, 64
@@ -18,7 +20,16 @@ constexpr int STEPS = plan::CHUNK / (2 * CELL);  // a product sums over two cell
 constexpr int TEAM = plan::GROUPS_M * plan::GROUPS_N, CONSUMERS = plan::TEAMS * TEAM;
 constexpr int CONSUMER_THREADS = 128 * CONSUMERS;
 constexpr int PRODUCER_THREADS = 128 * plan::LOADERS, THREADS = CONSUMER_THREADS + PRODUCER_THREADS;
-constexpr int BLOCK_CHANNELS = 64 * plan::GROUPS_M;
+constexpr int BLOCK_ROWS = 64 * plan::GROUPS_M;  // of products
+constexpr bool FOLDED = plan::FOLD > 1;
+constexpr int FOLDED_ROWS = BLOCK_ROWS / plan::FOLD / 8 * 8;
+constexpr int BLOCK_CHANNELS = !FOLDED                                                ? BLOCK_ROWS
+                               : FOLDED_ROWS < round_up(layer::OUT_PER_GROUP, 8) ? FOLDED_ROWS
+                                                                                 : round_up(layer::OUT_PER_GROUP, 8);
+constexpr int LINES = FOLDED ? plan::FOLD : SH;      // output rows from one position to the next
+constexpr int ROW_PHASES = FOLDED ? 1 : SH;          // that are tiles of their own
+constexpr int ROW_STEP = FOLDED ? plan::FOLD / SH : 1;  // input rows from one position to the next
+static_assert(!FOLDED || (plan::FOLD % SH == 0 && BLOCK_CHANNELS > 0), "a position is whole steps of the stride");
 constexpr int CHANNEL_BLOCKS = ceil_div(layer::OUT_PER_GROUP, BLOCK_CHANNELS);
 static_assert(PARTS * STEPS * 2 * CELL == plan::CHUNK * PARTS, "a chunk is whole steps");
 
@@ -32,8 +43,28 @@ static_assert(plan::POSITIONS_H * ROW_TILES % plan::GROUPS_N == 0 && OWN_TILES %
                   (TALL || ROW_TILES % RUN_TILES == 0),
               "a warpgroup has a part of one row, or whole rows");
 
-constexpr int TAPS_H = ceil_div(KH, layer::TAP_STEP_H);  // of a row phase, at most
-constexpr int TILE_H = plan::POSITIONS_H + (TAPS_H - 1) * layer::OFFSET_STEP_H;
+// The input row of a position's first output row, `line` rows on, from its own first input row on; only where exact.
+__host__ __device__ constexpr bool meets(int line, int kh) { return modulo(line - kh * layer::DILATION_H + layer::PAD_H, SH) == 0; }
+__host__ __device__ constexpr int meets_at(int line, int kh) { return (line - kh * layer::DILATION_H + layer::PAD_H) / SH; }
+__host__ __device__ constexpr int folded_high() {
+    int high = -(1 << 20);
+    for (int line = 0; line < LINES; ++line)
+        for (int kh = 0; kh < KH; ++kh)
+            if (meets(line, kh) && meets_at(line, kh) > high) high = meets_at(line, kh);
+    return high;
+}
+__host__ __device__ constexpr int folded_low() {
+    int low = 1 << 20;
+    for (int line = 0; line < LINES; ++line)
+        for (int kh = 0; kh < KH; ++kh)
+            if (meets(line, kh) && meets_at(line, kh) < low) low = meets_at(line, kh);
+    return low;
+}
+
+// Input rows that a position meets, one "row tap" each; not folded, the taps of a row phase, at most.
+constexpr int TAPS_H = FOLDED ? folded_high() - folded_low() + 1 : ceil_div(KH, layer::TAP_STEP_H);
+constexpr int TAP_ROWS = FOLDED ? 1 : layer::OFFSET_STEP_H;  // input rows from one to the next
+constexpr int TILE_H = (plan::POSITIONS_H - 1) * ROW_STEP + (TAPS_H - 1) * TAP_ROWS + 1;
 constexpr int FIRST_COLUMN = Horizontal::low();
 constexpr int TILE_W = plan::POSITIONS_W + Horizontal::high() - FIRST_COLUMN;
 constexpr int PLANE = TILE_H * TILE_W;  // cells
@@ -41,10 +72,10 @@ constexpr int DEPTH_CHUNKS = ceil_div(layer::IN_PER_GROUP, plan::CHUNK);
 constexpr int COLUMN_SETS = Horizontal::used();
 
 // In cells. A stage of input is [part][step][half of the step][pixel], of weights [row tap][column tap][step][part][half]
-// [channel].
-constexpr int INPUT_STAGE = STEPS * PARTS * 2 * PLANE, TAP_CELLS = STEPS * PARTS * 2 * BLOCK_CHANNELS;
+// [row of the product].
+constexpr int INPUT_STAGE = STEPS * PARTS * 2 * PLANE, TAP_CELLS = STEPS * PARTS * 2 * BLOCK_ROWS;
 constexpr int WEIGHT_STAGE = TAPS_H * KW * TAP_CELLS;
-constexpr int WEIGHT_SETS = layer::GROUPS * CHANNEL_BLOCKS * SH;       // a tile needs one
+constexpr int WEIGHT_SETS = layer::GROUPS * CHANNEL_BLOCKS * ROW_PHASES;       // a tile needs one
 constexpr int WEIGHT_SET = layer::KERNEL_D * DEPTH_CHUNKS * WEIGHT_STAGE;
 constexpr int STAGE = INPUT_STAGE + (plan::RESIDENT ? 0 : WEIGHT_STAGE);
 static_assert((long long)WEIGHT_SETS * WEIGHT_SET * 16 == plan::PACKED_BYTES, "the plan counts the same bytes");
@@ -95,13 +126,22 @@ __device__ __forceinline__ Vector<unsigned, 4> packed_unit(const Element* w, uns
         unit /= n;
         return index;
     };
-    const int channel = next(BLOCK_CHANNELS), half = next(2), part = next(PARTS), step = next(STEPS), kw = next(KW);
-    const int row_tap = next(TAPS_H), chunk = next(DEPTH_CHUNKS), kd = next(layer::KERNEL_D), phase = next(SH);
-    const int o = next(CHANNEL_BLOCKS) * BLOCK_CHANNELS + channel, group = int(unit);
+    const int row = next(BLOCK_ROWS), half = next(2), part = next(PARTS), step = next(STEPS), kw = next(KW);
+    const int row_tap = next(TAPS_H), chunk = next(DEPTH_CHUNKS), kd = next(layer::KERNEL_D), phase = next(ROW_PHASES);
+    const int o = next(CHANNEL_BLOCKS) * BLOCK_CHANNELS + row % BLOCK_CHANNELS, group = int(unit);
     const int first = chunk * plan::CHUNK + (step * 2 + half) * CELL;
-    const Phase rows = PHASES_H[phase];
-    const bool exists = row_tap < rows.taps && o < layer::OUT_PER_GROUP;
-    const int kh = rows.first_tap + row_tap * layer::TAP_STEP_H;
+    int kh;
+    bool exists = o < layer::OUT_PER_GROUP;
+    if constexpr (FOLDED) {
+        const int line = row / BLOCK_CHANNELS;
+        const int distance = line + layer::PAD_H - (folded_high() - row_tap) * SH;
+        kh = distance / layer::DILATION_H;
+        exists = exists && line < plan::FOLD && distance >= 0 && distance % layer::DILATION_H == 0 && kh < KH;
+    } else {
+        const Phase rows = PHASES_H[phase];
+        kh = rows.first_tap + row_tap * layer::TAP_STEP_H;
+        exists = exists && row_tap < rows.taps;
+    }
     alignas(16) Vector<Element, CELL> cell;
 #pragma unroll
     for (int e = 0; e < CELL; ++e) {
@@ -127,7 +167,7 @@ struct Tiles {
     long long count;
     __device__ __forceinline__ explicit Tiles(const ConvtArgs& args)
         : width(ceil_div(ceil_div(index_t(args.out[2]), index_t(SW)), index_t(plan::POSITIONS_W))),
-          height(ceil_div(ceil_div(index_t(args.out[1]), index_t(SH)), index_t(plan::POSITIONS_H))),
+          height(ceil_div(ceil_div(index_t(args.out[1]), index_t(LINES)), index_t(plan::POSITIONS_H))),
           depth(index_t(args.out[0])),
           count((long long)width * height * depth * args.batch * WEIGHT_SETS) {}
 };
@@ -143,12 +183,12 @@ __device__ __forceinline__ Work work_of(const ConvtArgs& args, const Tiles& tile
         return index;
     };
     work.weights = next(WEIGHT_SETS);
-    work.phase = work.weights % SH;
+    work.phase = work.weights % ROW_PHASES;
     work.q_w = int(next(tiles.width)) * plan::POSITIONS_W;
     work.q_h = int(next(tiles.height)) * plan::POSITIONS_H;
     const index_t d = tiles.depth == 1 ? 0 : next(tiles.depth);
-    const int group = work.weights / (SH * CHANNEL_BLOCKS);
-    const int first = work.weights / SH % CHANNEL_BLOCKS * BLOCK_CHANNELS;
+    const int group = work.weights / (ROW_PHASES * CHANNEL_BLOCKS);
+    const int first = work.weights / ROW_PHASES % CHANNEL_BLOCKS * BLOCK_CHANNELS;
     work.channel = group * layer::OUT_PER_GROUP + first;
     work.channels = min(BLOCK_CHANNELS, layer::OUT_PER_GROUP - first);
     work.x = static_cast<const Element*>(args.x) +
@@ -158,7 +198,10 @@ __device__ __forceinline__ Work work_of(const ConvtArgs& args, const Tiles& tile
     work.y = (tile * layer::OUT_CHANNELS + work.channel) * (long long)work.out_plane +
              (long long)d * work.out_height * work.out_width;
     find_depth_taps(work, d);
-    work.rows = rows_of(work.phase);
+    if constexpr (FOLDED)
+        work.rows = {TAPS_H, 0, folded_high(), folded_low()};
+    else
+        work.rows = rows_of(work.phase);
     work.chunks = work.rows.taps > 0 ? work.taps_d * DEPTH_CHUNKS : 0;
     return work;
 }
@@ -209,7 +252,7 @@ struct Sources {
 __device__ __forceinline__ Sources sources_of(const Work& work, int batch, int thread) {
     Sources sources;
     const index_t channel_pitch = work.depth * work.plane;
-    const int first_h = work.q_h + work.rows.low, first_w = work.q_w + FIRST_COLUMN;
+    const int first_h = work.q_h * ROW_STEP + work.rows.low, first_w = work.q_w + FIRST_COLUMN;
 #pragma unroll
     for (int k = 0; k < HELD; ++k) {
         const int cell = cell_of(batch, k, thread), pixel = cell % PLANE, first = cell / PLANE * CELL;
@@ -307,15 +350,15 @@ __device__ __forceinline__ void multiply_stage(unsigned long long a, unsigned lo
     [[maybe_unused]] float partial[RUNS][RUN_SUMS];
     if constexpr (!SPLIT) products_begin();
     // A loop costs the pipe of products a pause, and code its length.
-    constexpr bool SAME = KH % layer::TAP_STEP_H == 0, UNROLL = SAME && !SPLIT && TAPS_H * KW * STEPS * RUNS <= 64;
+    constexpr bool SAME = FOLDED || KH % layer::TAP_STEP_H == 0, UNROLL = SAME && !SPLIT && TAPS_H * KW * STEPS * RUNS <= 64;
     if constexpr (SAME) taps = TAPS_H;
 #pragma unroll(UNROLL ? TAPS_H : 1)
     for (int j = 0; j < taps; ++j) {
 #pragma unroll(SPLIT ? 1 : STEPS)
         for (int step = 0; step < STEPS; ++step) {
-            const unsigned long long left = a + (j * KW * TAP_CELLS + step * (PARTS * 2 * BLOCK_CHANNELS));
+            const unsigned long long left = a + (j * KW * TAP_CELLS + step * (PARTS * 2 * BLOCK_ROWS));
             const unsigned long long right =
-                b + ((taps - 1 - j) * (layer::OFFSET_STEP_H * TILE_W) + step * (2 * PLANE));
+                b + ((taps - 1 - j) * (TAP_ROWS * TILE_W) + step * (2 * PLANE));
             static_for<0, SW>([&](auto rw) {
                 if constexpr (Horizontal::used(rw)) {
                     constexpr int PHASE = decltype(rw)::value, SET = Horizontal::rank(PHASE);
@@ -324,13 +367,13 @@ __device__ __forceinline__ void multiply_stage(unsigned long long a, unsigned lo
                         constexpr int I = decltype(item)::value, TAP = Horizontal::sorted(Horizontal::first(PHASE) + I);
                         constexpr int AT = Horizontal::offset(TAP) - FIRST_COLUMN;
                         static_for<0, RUNS>([&](auto run) {
-                            const unsigned long long x = left + TAP * TAP_CELLS, y = right + AT + int(run) * TILE_W;
+                            const unsigned long long x = left + TAP * TAP_CELLS, y = right + AT + int(run) * (ROW_STEP * TILE_W);
                             if constexpr (SPLIT) {
                                 // Tensor cores cut their sums off, and long ones drift: few products join the total at a
                                 // time. The small ones first.
                                 constexpr bool FIRST = I % plan::JOIN == 0;
                                 if constexpr (FIRST && decltype(run)::value == 0) products_begin();
-                                wgmma<Element>(partial[run], x + 2 * BLOCK_CHANNELS, y, FIRST ? 0 : 1);
+                                wgmma<Element>(partial[run], x + 2 * BLOCK_ROWS, y, FIRST ? 0 : 1);
                                 wgmma<Element>(partial[run], x, y + CELLS, 1);
                                 wgmma<Element>(partial[run], x, y, 1);
                             } else {
@@ -354,46 +397,69 @@ __device__ __forceinline__ void multiply_stage(unsigned long long a, unsigned lo
 }
 
 // ---------------------------------------------------------------- stores
-// What no tap inside the image reaches is exactly zero, whatever weights the zeros beyond it met. q_h, q_w: of the lane's
-// first sum.
-__device__ __forceinline__ void forget_unreached(const Work& work, int q_h, int q_w, Sums& sums) {
+// Of a row of the product: its output row among those of a position, and its channel among the block's.
+__device__ __forceinline__ int line_of(const Work& work, int row) {
+    return FOLDED ? row / BLOCK_CHANNELS : work.phase;
+}
+__device__ __forceinline__ int channel_of(int row) { return FOLDED ? row % BLOCK_CHANNELS : row; }
+
+// Whether a tap reaches that output row of position q_h from inside the image.
+__device__ __forceinline__ bool row_reached(const Work& work, int q_h, int line) {
+    bool any = false;
+    if constexpr (FOLDED) {
+#pragma unroll 1
+        for (int kh = 0; kh < KH && work.chunks > 0; ++kh)
+            any = any | (meets(line, kh) &&
+                         count_t(index_t(q_h * ROW_STEP + meets_at(line, kh))) < count_t(work.height));
+    } else {
+#pragma unroll 1
+        for (int j = 0; j < work.rows.taps && work.chunks > 0; ++j)
+            any = any | (count_t(index_t(q_h + work.rows.high - j * TAP_ROWS)) < count_t(work.height));
+    }
+    return any;
+}
+
+// What no tap inside the image reaches is exactly zero, whatever weights the zeros beyond it met. row: of the product, the
+// warp's first; q_h, q_w: of the lane's first sum.
+__device__ __forceinline__ void forget_unreached(const Work& work, int row, int q_h, int q_w, Sums& sums) {
     static_for<0, OWN_TILES>([&](auto tile) {
         constexpr int N = decltype(tile)::value;
         const int h = q_h + N / LINE_TILES, w = q_w + N % LINE_TILES * 8;
-        bool row = false;
-#pragma unroll 1
-        for (int j = 0; j < work.rows.taps && work.chunks > 0; ++j)
-            row = row | (count_t(index_t(h + work.rows.high - j * layer::OFFSET_STEP_H)) < count_t(work.height));
+        const bool above = row_reached(work, h, line_of(work, row));
+        const bool below = FOLDED ? row_reached(work, h, line_of(work, row + 8)) : above;
         static_for<0, SW>([&](auto rw) {
             if constexpr (Horizontal::used(rw)) {
 #pragma unroll
                 for (int e = 0; e < 2; ++e) {
-                    const bool keep = row && reached<Horizontal, int(rw)>(w + e, work.width);
+                    const bool column = reached<Horizontal, int(rw)>(w + e, work.width);
                     float* const four = &sums[Horizontal::rank(rw)][N / RUN_TILES][N % RUN_TILES * 4];
-                    if (!keep) four[e] = EXACT_ZERO;
-                    if (!keep) four[2 + e] = EXACT_ZERO;
+                    if (!(above && column)) four[e] = EXACT_ZERO;
+                    if (!(below && column)) four[2 + e] = EXACT_ZERO;
                 }
             }
         });
     });
 }
 
-// One sum by the definition, for those that came out as NaN because a factor could not be split.
-__device__ __forceinline__ float plain_sum(const Work& work, int channel, index_t q_h, index_t w) {
+// Sums come out as NaN where a factor cannot be split, and where weights of zero meet what is not finite.
+constexpr bool REPAIRED = SPLIT || FOLDED;
+
+// One sum by the definition, for those.
+__device__ __forceinline__ float plain_sum(const Work& work, int channel, index_t line, index_t w) {
     float sum = 0;
 #pragma unroll 1
     for (int d = 0; d < work.taps_d; ++d)
 #pragma unroll 1
-        for (int j = 0; j < work.rows.taps; ++j)
+        for (int kh = 0; kh < KH; ++kh)
 #pragma unroll 1
             for (int kw = 0; kw < KW; ++kw) {
-                const index_t h = q_h + work.rows.high - j * layer::OFFSET_STEP_H;
+                const index_t h = line + layer::PAD_H - kh * layer::DILATION_H;
                 const index_t at = w + layer::PAD_W - kw * layer::DILATION_W;
-                if (h < 0 || h >= work.height || at < 0 || at % SW != 0 || at / SW >= work.width) continue;
+                if (h < 0 || h % SH != 0 || h / SH >= work.height || at < 0 || at % SW != 0 || at / SW >= work.width)
+                    continue;
                 const Element* x =
-                    work.x + (work.first_d - d * layer::OFFSET_STEP_D) * work.plane + h * work.width + at / SW;
+                    work.x + (work.first_d - d * layer::OFFSET_STEP_D) * work.plane + h / SH * work.width + at / SW;
                 const int kd = work.first_tap_d + d * layer::TAP_STEP_D;
-                const int kh = work.rows.first_tap + j * layer::TAP_STEP_H;
                 const Element* factor =
                     work.w + ((plan::weight_index_t(channel) * layer::KERNEL_D + kd) * KH + kh) * KW + kw;
 #pragma unroll 1
@@ -419,7 +485,7 @@ __device__ __forceinline__ void write_slab(float* target, const Sums& sums, floa
             constexpr int E = decltype(at)::value / SW, R = decltype(at)::value % SW;
             if constexpr (Horizontal::used(R)) {
                 run[at] = sums[Horizontal::rank(R)][N / RUN_TILES][N % RUN_TILES * 4 + 2 * HALF + E];
-                if constexpr (SPLIT) probe = fmaf(run[at], 0.0f, probe);
+                if constexpr (REPAIRED) probe = fmaf(run[at], 0.0f, probe);
             } else {
                 run[at] = EXACT_ZERO;
             }
@@ -439,9 +505,10 @@ __device__ __forceinline__ void find_piece(int piece, int& row, int& column) {
     row = piece * PIECE_TILES / LINE_TILES, column = piece * PIECE_TILES % LINE_TILES * 8;
 }
 
-// channel, row, column: where the warp's sums begin in the tile. finish: lane % 16 is a channel of the warp.
+// product_row: the warp's first; row, column: where its sums begin in the tile. finish: of the product row that is lane %
+// 16 of the warp's.
 __device__ __forceinline__ void store_sums(const ConvtArgs& args, const Work& work, const EpilogueChannel& finish,
-                                           int channel, int row, int column, const Sums& sums) {
+                                           int product_row, int row, int column, const Sums& sums) {
     constexpr int LANES = PIECE / VECTOR < 32 ? floor_power_of_two(PIECE / VECTOR > 0 ? PIECE / VECTOR : 1) : 32;
     const int lane = threadIdx.x % 32;
     float* const slab = reinterpret_cast<float*>(shared_memory() + SLABS_AT) + threadIdx.x / 32 * SLAB;
@@ -449,22 +516,25 @@ __device__ __forceinline__ void store_sums(const ConvtArgs& args, const Work& wo
 #pragma unroll 1
     for (int turn = 0; turn < 2 * PASSES; ++turn) {  // the code that stores is there once
         const int half = turn / PASSES, pass = turn % PASSES;
+        // 8 rows of the product are of one output row.
+        const int line = line_of(work, product_row + half * 8), channel = channel_of(product_row + half * 8);
+        const bool exists = !FOLDED || line < plan::FOLD;
         [[maybe_unused]] float probe = 0;
         static_for<0, 2 * PASSES>([&](auto t) {
             if (turn == t) write_slab<decltype(t)::value / PASSES, decltype(t)::value % PASSES>(target, sums, probe);
         });
         __syncwarp();
-        if constexpr (SPLIT) {
+        if constexpr (REPAIRED) {
             if (__any_sync(0xffffffff, probe != 0.0f)) {  // NaN, and so are all that are not finite
 #pragma unroll 1
                 for (int i = lane; i < 8 * PASS_PIECES * PIECE; i += 32) {
-                    const int o = i / (PASS_PIECES * PIECE), own = channel + half * 8 + o;
+                    const int o = i / (PASS_PIECES * PIECE), own = channel + o;
                     int h, w;
                     find_piece(pass * PASS_PIECES + i / PIECE % PASS_PIECES, h, w);
                     const index_t at = index_t(work.q_w + column + w) * SW + i % PIECE;
                     float& sum = slab[o * SLAB_PITCH + i % (PASS_PIECES * PIECE)];
-                    if (sum != sum && own < work.channels && at < work.out_width)
-                        sum = plain_sum(work, own, work.q_h + row + h, at);
+                    if (sum != sum && exists && own < work.channels && at < work.out_width)
+                        sum = plain_sum(work, own, index_t(work.q_h + row + h) * LINES + line, at);
                 }
                 __syncwarp();
             }
@@ -480,12 +550,14 @@ __device__ __forceinline__ void store_sums(const ConvtArgs& args, const Work& wo
             }
             int h, w;
             find_piece(pass * PASS_PIECES + piece, h, w);
-            const index_t line = index_t(work.q_h + row + h) * SH + work.phase;
+            const index_t out_h = index_t(work.q_h + row + h) * LINES + line;
             const index_t first = index_t(work.q_w + column + w) * SW;
-            const int c = channel + half * 8 + o;
-            if (own >= 8 * PASS_PIECES || line >= work.out_height || c >= work.channels || first >= work.out_width) continue;
+            const int c = channel + o;
+            if (own >= 8 * PASS_PIECES || !exists || out_h >= work.out_height || c >= work.channels ||
+                first >= work.out_width)
+                continue;
             const int count = int(min(index_t(PIECE), work.out_width - first));
-            const long long at = work.y + c * (long long)work.out_plane + (long long)line * work.out_width + first;
+            const long long at = work.y + c * (long long)work.out_plane + (long long)out_h * work.out_width + first;
             store_line<ceil_div(PIECE, LANES * VECTOR)>(args, at, count, lane % LANES, LANES, parts,
                                                         SlabRow{slab + o * SLAB_PITCH + piece * PIECE});
         }
@@ -493,18 +565,20 @@ __device__ __forceinline__ void store_sums(const ConvtArgs& args, const Work& wo
     }
 }
 
-__device__ __forceinline__ void store_tile(const ConvtArgs& args, const Work& work, int channel, int row, int column,
+__device__ __forceinline__ void store_tile(const ConvtArgs& args, const Work& work, int product_row, int row, int column,
                                            Sums& sums) {
-    const int lane = threadIdx.x % 32;
+    const int lane = threadIdx.x % 32, channel = channel_of(product_row + lane % 16);
     EpilogueChannel finish;
-    if ((layer::HAS_BIAS || layer::AFFINE) && channel + lane % 16 < work.channels)
-        finish = epilogue_channel(args, work.channel + channel + lane % 16);
-    if (work.chunks == 0 ||
+    if ((layer::HAS_BIAS || layer::AFFINE) && channel < work.channels)
+        finish = epilogue_channel(args, work.channel + channel);
+    constexpr bool EMPTY_LINES = FOLDED && Vertical::used() < SH;  // output rows of a position that have no taps
+    if (work.chunks == 0 || EMPTY_LINES ||
         (!(layer::ALL_REACHED_H && layer::ALL_REACHED_W) &&
-         !(all_reached<Vertical, layer::OFFSET_STEP_H>(work.q_h, plan::POSITIONS_H, work.height, work.out_height) &&
+         !(all_reached<Vertical, layer::OFFSET_STEP_H>(work.q_h * ROW_STEP, plan::POSITIONS_H * ROW_STEP, work.height,
+                                                       work.out_height) &&
            all_reached<Horizontal, layer::OFFSET_STEP_W>(work.q_w, plan::POSITIONS_W, work.width, work.out_width))))
-        forget_unreached(work, work.q_h + row, work.q_w + column + lane % 4 * 2, sums);
-    store_sums(args, work, finish, channel, row, column, sums);
+        forget_unreached(work, product_row, work.q_h + row, work.q_w + column + lane % 4 * 2, sums);
+    store_sums(args, work, finish, product_row, row, column, sums);
 }
 
 // What the products need to know of a tile. The rest is worked out again when they are done, for it would take registers
@@ -514,10 +588,6 @@ struct Multiplied {
     __device__ __forceinline__ explicit Multiplied(const Work& work)
         : chunks(work.chunks), taps_h(work.rows.taps), first_tap_d(work.first_tap_d) {}
 };
-__device__ __forceinline__ long long made_new(long long value) {  // the compiler does not know that it is the same
-    asm volatile("" : "+l"(value));
-    return value;
-}
 
 // Multiplies and stores every tile of the block that is the team's.
 __device__ __forceinline__ void consume(const ConvtArgs& args, const Tiles& tiles) {
@@ -526,10 +596,10 @@ __device__ __forceinline__ void consume(const ConvtArgs& args, const Tiles& tile
     const int team = group / TEAM, group_m = group % TEAM % plan::GROUPS_M, group_n = group % TEAM / plan::GROUPS_M;
     const int row = TALL ? group_n * OWN_TILES : group_n * OWN_TILES / ROW_TILES;
     const int column = TALL ? 0 : group_n * OWN_TILES % ROW_TILES * 8;
-    const int channel = group_m * 64 + warp * 16;
+    const int product_row = group_m * 64 + warp * 16;
     const unsigned shared = shared_address(shared_memory());
     const unsigned first_a = shared + (plan::RESIDENT ? WEIGHTS_AT : INPUT_STAGE * 16) + group_m * (64 * 16);
-    const unsigned first_b = shared + (row * TILE_W + column) * 16;
+    const unsigned first_b = shared + (row * ROW_STEP * TILE_W + column) * 16;
     if (plan::RESIDENT) barrier_wait(shared + WEIGHTS_BARRIER_AT, 0);
 
     Position position;
@@ -553,8 +623,8 @@ __device__ __forceinline__ void consume(const ConvtArgs& args, const Tiles& tile
             const int stage = position.slot() * (STAGE * 16);
             const int kd = work.first_tap_d + chunk / DEPTH_CHUNKS * layer::TAP_STEP_D;
             const int weights = plan::RESIDENT ? (kd * DEPTH_CHUNKS + chunk % DEPTH_CHUNKS) * (WEIGHT_STAGE * 16) : stage;
-            multiply_stage(operand(first_a + weights, BLOCK_CHANNELS * 16, 128),
-                           operand(first_b + stage, PLANE * 16, TALL ? TILE_W * 16 : 128), work.taps_h, sums);
+            multiply_stage(operand(first_a + weights, BLOCK_ROWS * 16, 128),
+                           operand(first_b + stage, PLANE * 16, TALL ? ROW_STEP * TILE_W * 16 : 128), work.taps_h, sums);
             if constexpr (SPLIT) {
                 if (lane == 0) barrier_arrive(position.empty(shared));
             } else {  // the products of the chunk before are done
@@ -567,7 +637,7 @@ __device__ __forceinline__ void consume(const ConvtArgs& args, const Tiles& tile
             products_wait<0>();
             if (work.chunks > 0 && lane == 0) barrier_arrive(Position{position.count - 1}.empty(shared));
         }
-        store_tile(args, work_of(args, tiles, made_new(tile)), channel, row, column, sums);
+        store_tile(args, work_of(args, tiles, made_new(tile)), product_row, row, column, sums);
     }
 }
 extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
