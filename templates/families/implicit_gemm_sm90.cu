@@ -474,9 +474,10 @@ __device__ __forceinline__ float plain_sum(const Work& work, int channel, index_
 }
 
 // Sums of 8 channels and one pass as runs of outputs, column phases side by side. Where one is not finite, `probe` becomes
-// NaN.
+// NaN. zero: which the compiler does not know, so that it does not bring the sums of all passes into this order before
+// the first, for which it has no registers.
 template <int HALF, int PASS>
-__device__ __forceinline__ void write_slab(float* target, const Sums& sums, float& probe) {
+__device__ __forceinline__ void write_slab(float* target, const Sums& sums, unsigned zero, float& probe) {
     constexpr int RUN = 2 * SW, V = widest(RUN, 4);
     static_for<0, PASS_TILES>([&](auto tile) {
         constexpr int N = PASS * PASS_TILES + decltype(tile)::value;
@@ -485,6 +486,7 @@ __device__ __forceinline__ void write_slab(float* target, const Sums& sums, floa
             constexpr int E = decltype(at)::value / SW, R = decltype(at)::value % SW;
             if constexpr (Horizontal::used(R)) {
                 run[at] = sums[Horizontal::rank(R)][N / RUN_TILES][N % RUN_TILES * 4 + 2 * HALF + E];
+                if constexpr (SW > 1) run[at] = __uint_as_float(__float_as_uint(run[at]) ^ zero);
                 if constexpr (REPAIRED) probe = fmaf(run[at], 0.0f, probe);
             } else {
                 run[at] = EXACT_ZERO;
@@ -519,9 +521,10 @@ __device__ __forceinline__ void store_sums(const ConvtArgs& args, const Work& wo
         // 8 rows of the product are of one output row.
         const int line = line_of(work, product_row + half * 8), channel = channel_of(product_row + half * 8);
         const bool exists = !FOLDED || line < plan::FOLD;
+        const unsigned zero = args.batch < 0 ? turn : 0;
         [[maybe_unused]] float probe = 0;
         static_for<0, 2 * PASSES>([&](auto t) {
-            if (turn == t) write_slab<decltype(t)::value / PASSES, decltype(t)::value % PASSES>(target, sums, probe);
+            if (turn == t) write_slab<decltype(t)::value / PASSES, decltype(t)::value % PASSES>(target, sums, zero, probe);
         });
         __syncwarp();
         if constexpr (REPAIRED) {
