@@ -58,7 +58,8 @@ double cycles(const ImplicitGemmLayer& layer, const UnrolledWork& work, const Im
     const double turn = kLoadTurn + kLoadOfTurn * r.held * 16 / element;
     const double loads = chunks * r.batches * turn / r.squads;
     const double cells = pixels * t.chunk * element / 16;
-    const double issue = (cells / 32 * (16 / element * 3 + 30) + joins * kIssue) / kIssue;
+    const double pair = layer.element_bytes == 2 ? 2 : 1;  // pixels that are loaded together
+    const double issue = (cells / 32 * (16 / element * 3 / pair + 30) + joins * kIssue) / kIssue;
     const double outputs =
         static_cast<double>(t.positions[0]) * t.positions[1] * h.stride * channels * (folded ? t.fold : 1);
     const double shared = (cells * r.parts * 16 + outputs * 12) / kSharedBytes;

@@ -84,7 +84,8 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     r.row_taps = static_cast<int>(row_taps);
     r.block_channels = t.block_channels(layer.out_per_group);
     r.tile_height = (t.positions[0] - 1) * r.row_step + (folded ? r.row_taps - 1 : layer.reach_h) + 1;
-    r.tile_width = t.positions[1] + h.high - h.low;
+    const int pair = layer.element_bytes == 2 ? 2 : 1;
+    r.tile_width = (t.positions[1] + h.high - (h.low - ((h.low % pair) + pair) % pair) + pair - 1) / pair * pair;
     const std::int64_t input = std::int64_t{2} * r.steps * r.parts * r.tile_height * r.tile_width * 16;
     r.weight_stage = std::int64_t{r.row_taps} * h.taps * r.steps * r.parts * 2 * rows * 16;
     // In f64, where nothing overflows.
@@ -118,14 +119,14 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     if (producer < 56) return fmt::format("a thread that loads has {} registers, needed: 56", producer);
     // ptxas holds single instructions to what each thread has at first.
     if (4 * run + 24 > even) return fmt::format("a product has {} sums of a thread with {} registers", 4 * run, even);
-    const std::int64_t cells = std::int64_t{2} * r.steps * r.tile_height * r.tile_width;
-    const std::int64_t held = producer < 45 + cell ? 1 : (producer - 44) / (cell + 1);
+    const std::int64_t pairs = std::int64_t{2} * r.steps * r.tile_height * r.tile_width / pair;
+    const std::int64_t held = std::max<std::int64_t>((producer - (pair == 2 ? 56 : 44)) / (cell + 1), 1);
     const std::int64_t loading = std::int64_t{128} * t.loaders;
     while (2 * r.squads <= t.stages && 2 * r.squads <= 4 * t.loaders &&
-           (cells + loading / (2 * r.squads) - 1) / (loading / (2 * r.squads)) <= held)
+           (pairs + loading / (2 * r.squads) - 1) / (loading / (2 * r.squads)) <= held)
         r.squads *= 2;
-    r.batches = static_cast<int>((cells + loading / r.squads * held - 1) / (loading / r.squads * held));
-    r.held = static_cast<int>((cells + loading / r.squads * r.batches - 1) / (loading / r.squads * r.batches));
+    r.batches = static_cast<int>((pairs + loading / r.squads * held - 1) / (loading / r.squads * held));
+    r.held = static_cast<int>((pairs + loading / r.squads * r.batches - 1) / (loading / r.squads * r.batches));
     r.piece_tiles = static_cast<int>(piece);
     r.piece_lanes =
         static_cast<int>(std::min<std::int64_t>(32, std::max<std::int64_t>(1, 8 * piece * h.stride / cell)));

@@ -130,6 +130,12 @@ inline int __any_sync(unsigned, int predicate, const char* file = __builtin_FILE
 
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline double __dmul_rn(double a, double b) { return a * b; }
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+    const unsigned long long bytes = (unsigned long long)b << 32 | a;
+    unsigned result = 0;
+    for (int i = 0; i < 4; ++i) result |= unsigned(bytes >> (selector >> 4 * i & 7) * 8 & 0xff) << 8 * i;
+    return result;
+}
 inline unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)a * b >> 32); }
 
 #define CONVT_SIM_MIN_MAX(T)                                   \

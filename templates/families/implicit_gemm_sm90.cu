@@ -65,8 +65,10 @@ __host__ __device__ constexpr int folded_low() {
 constexpr int TAPS_H = FOLDED ? folded_high() - folded_low() + 1 : ceil_div(KH, layer::TAP_STEP_H);
 constexpr int TAP_ROWS = FOLDED ? 1 : layer::OFFSET_STEP_H;  // input rows from one to the next
 constexpr int TILE_H = (plan::POSITIONS_H - 1) * ROW_STEP + (TAPS_H - 1) * TAP_ROWS + 1;
-constexpr int FIRST_COLUMN = Horizontal::low();
-constexpr int TILE_W = plan::POSITIONS_W + Horizontal::high() - FIRST_COLUMN;
+// 16-bit pixels are loaded two at a time, from an even column on.
+constexpr int PAIR = NARROW ? 2 : 1;
+constexpr int FIRST_COLUMN = floor_to(Horizontal::low(), PAIR);
+constexpr int TILE_W = round_up(plan::POSITIONS_W + Horizontal::high() - FIRST_COLUMN, PAIR);
 constexpr int PLANE = TILE_H * TILE_W;  // cells
 constexpr int DEPTH_CHUNKS = ceil_div(layer::IN_PER_GROUP, plan::CHUNK);
 constexpr int COLUMN_SETS = Horizontal::used();
@@ -222,35 +224,37 @@ constexpr int TEAM_BARRIERS_AT = WEIGHTS_BARRIER_AT + 8;
 
 // Warps that load form squads, each of which has every SQUADS-th chunk: a thread that waits for one load waits for all
 // that it has under way, so what is to be under way at a time is spread over threads. A squad takes a chunk in batches,
-// the same number of cells for each thread.
-constexpr int CELLS = 2 * STEPS * PLANE;
-constexpr int MOST_HELD = PRODUCER_REGISTERS < 45 + CELL ? 1 : (PRODUCER_REGISTERS - 44) / (CELL + 1);
+// the same number of pairs of cells for each thread.
+constexpr int CELLS = 2 * STEPS * PLANE, PAIRS = CELLS / PAIR;
+constexpr int HELD_REGISTERS = PRODUCER_REGISTERS - (NARROW ? 56 : 44);  // what a thread does not need for others
+constexpr int MOST_HELD = HELD_REGISTERS < CELL + 1 ? 1 : HELD_REGISTERS / (CELL + 1);
 constexpr int squads() {
     int n = 1;
     while (2 * n <= plan::STAGES && 2 * n <= 4 * plan::LOADERS &&
-           ceil_div(CELLS, PRODUCER_THREADS / (2 * n)) <= MOST_HELD)
+           ceil_div(PAIRS, PRODUCER_THREADS / (2 * n)) <= MOST_HELD)
         n *= 2;
     return n;
 }
 constexpr int SQUADS = squads(), SQUAD_THREADS = PRODUCER_THREADS / SQUADS;
-constexpr int BATCHES = ceil_div(CELLS, SQUAD_THREADS * MOST_HELD), HELD = ceil_div(CELLS, SQUAD_THREADS * BATCHES);
-struct Batch {
-    Element values[HELD][CELL];
-};
+constexpr int BATCHES = ceil_div(PAIRS, SQUAD_THREADS * MOST_HELD), HELD = ceil_div(PAIRS, SQUAD_THREADS * BATCHES);
+using Pixels = Vector<Element, PAIR>;
 
-// The `k`-th cell of a thread and batch: its place among the chunk's.
+// The first cell of the `k`-th pair of a thread and batch: its place among the chunk's.
 __device__ __forceinline__ int cell_of(int batch, int k, int thread) {
-    return (batch * HELD + k) * SQUAD_THREADS + thread;
+    return ((batch * HELD + k) * SQUAD_THREADS + thread) * PAIR;
 }
-__device__ __forceinline__ bool is_cell(int cell) { return CELLS % (SQUAD_THREADS * HELD) == 0 || cell < CELLS; }
+__device__ __forceinline__ bool is_cell(int cell) { return PAIRS % (SQUAD_THREADS * HELD) == 0 || cell < CELLS; }
 
-// Where a batch's cells begin in the image, from the first channel of a chunk at its depth on; negative outside. The same
+// Where a batch's pairs begin in the image, from the first channel of a chunk at its depth on; negative outside. The same
 // for all chunks of a tile.
 struct Sources {
     index_t offset[HELD];
+    unsigned whole;  // a bit each: both pixels are inside
 };
 __device__ __forceinline__ Sources sources_of(const Work& work, int batch, int thread) {
+    static_assert(HELD <= 32, "a bit each");
     Sources sources;
+    sources.whole = 0;
     const index_t channel_pitch = work.depth * work.plane;
     const int first_h = work.q_h * ROW_STEP + work.rows.low, first_w = work.q_w + FIRST_COLUMN;
 #pragma unroll
@@ -259,39 +263,84 @@ __device__ __forceinline__ Sources sources_of(const Work& work, int batch, int t
         const int h = first_h + pixel / TILE_W, w = first_w + pixel % TILE_W;
         const bool inside = is_cell(cell) && h >= 0 && h < work.height && w >= 0 && w < work.width;
         sources.offset[k] = inside ? first * channel_pitch + index_t(h) * work.width + w : -1;
+        sources.whole |= unsigned(inside && w + 1 < work.width) << k;
     }
     return sources;
 }
 
-// Starts the loads of a batch of `from`, the first of `channels` channels.
-__device__ __forceinline__ void load_batch(const Work& work, const Sources& sources, const Element* from, int channels,
-                                           int number, int thread, Batch& batch) {
+// Whether every row of the input begins where two pixels may be loaded at once.
+__device__ __forceinline__ bool is_even(const ConvtArgs& args) {
+    return (args.in[2] * sizeof(Element) | (unsigned long long)args.x) % sizeof(Pixels) == 0;
+}
+
+// Pairs of a thread and batch.
+template <int COUNT>
+using Held = Pixels[COUNT][CELL];
+
+// Starts the loads of the pairs from FIRST on, of `from`, the first of `channels` channels.
+template <bool EVEN, int FIRST, int COUNT>
+__device__ __forceinline__ void load_pairs(const Work& work, const Sources& sources, const Element* from, int channels,
+                                           int number, int thread, Held<COUNT>& held) {
     const index_t channel_pitch = work.depth * work.plane;
 #pragma unroll
-    for (int k = 0; k < HELD; ++k) {
+    for (int k = FIRST; k < FIRST + COUNT; ++k) {
         const bool inside = sources.offset[k] >= 0;
         const Element* source = from + sources.offset[k];
 #pragma unroll
         for (int e = 0; e < CELL; ++e) {
             const bool exists = layer::IN_PER_GROUP % plan::CHUNK == 0 ||
                                 cell_of(number, k, thread) / PLANE * CELL + e < channels;
-            batch.values[k][e] = load_global_if(source, inside && exists);
+            Pixels& pixels = held[k - FIRST][e];
+            if constexpr (EVEN) {
+                pixels = load_global_if(reinterpret_cast<const Pixels*>(source), inside && exists);
+            } else {
+                pixels[0] = load_global_if(source, inside && exists);
+                pixels[PAIR - 1] = load_global_if(source + PAIR - 1, exists && (sources.whole >> k & 1) != 0);
+            }
             source += channel_pitch;
         }
     }
 }
 
-__device__ __forceinline__ void store_batch(char* stage, int number, int thread, const Batch& batch) {
+template <int FIRST, int COUNT>
+__device__ __forceinline__ void store_pairs(char* stage, int number, int thread, const Held<COUNT>& held) {
+    // Of the first pixels of two words, and of the second ones. Half of the threads begin with the second, so that
+    // together they meet all banks.
+    const unsigned second = thread & 4 ? 1 : 0, first_bytes = second ? 0x7632 : 0x5410, rest_bytes = first_bytes ^ 0x2222;
 #pragma unroll
-    for (int k = 0; k < HELD; ++k) {
+    for (int k = FIRST; k < FIRST + COUNT; ++k) {
         const int cell = cell_of(number, k, thread);
         if (!is_cell(cell)) break;
-        Vector<Element, CELL> high, low;
+        const Pixels(&channels)[CELL] = held[k - FIRST];
+        if constexpr (PAIR == 2) {
+            Vector<unsigned, 4> first, rest;
 #pragma unroll
-        for (int e = 0; e < CELL; ++e) high[e] = factor(batch.values[k][e], low[e]);
-        *reinterpret_cast<Vector<Element, CELL>*>(stage + cell * 16) = high;
-        if constexpr (SPLIT) *reinterpret_cast<Vector<Element, CELL>*>(stage + (CELLS + cell) * 16) = low;
+            for (int i = 0; i < 4; ++i) {
+                Registers<Pixels> even, odd;
+                even.value = channels[2 * i], odd.value = channels[2 * i + 1];
+                first[i] = __byte_perm(even.word[0], odd.word[0], first_bytes);
+                rest[i] = __byte_perm(even.word[0], odd.word[0], rest_bytes);
+            }
+            *reinterpret_cast<Vector<unsigned, 4>*>(stage + (cell + second) * 16) = first;
+            *reinterpret_cast<Vector<unsigned, 4>*>(stage + (cell + 1 - second) * 16) = rest;
+        } else {
+            Vector<Element, CELL> high, low;
+#pragma unroll
+            for (int e = 0; e < CELL; ++e) high[e] = factor(channels[e][0], low[e]);
+            *reinterpret_cast<Vector<Element, CELL>*>(stage + cell * 16) = high;
+            if constexpr (SPLIT) *reinterpret_cast<Vector<Element, CELL>*>(stage + (CELLS + cell) * 16) = low;
+        }
     }
+}
+
+// From the tensor to a stage, once that is empty.
+template <bool EVEN, int FIRST, int COUNT>
+__device__ __forceinline__ void move_pairs(const Work& work, const Sources& sources, const Element* from, int channels,
+                                           int number, int thread, const Position& position, unsigned shared) {
+    Held<COUNT> held;
+    load_pairs<EVEN, FIRST, COUNT>(work, sources, from, channels, number, thread, held);
+    if (number == 0 && FIRST == 0) barrier_wait(position.empty(shared), position.turn() ^ 1);
+    store_pairs<FIRST, COUNT>(shared_memory() + position.slot() * (STAGE * 16), number, thread, held);
 }
 
 // Loads the chunks of all tiles of the block that are the squad's.
@@ -305,6 +354,7 @@ __device__ __forceinline__ void produce(const ConvtArgs& args, const Tiles& tile
         barrier_arrive_expecting(barrier, WEIGHT_SET * 16);
         copy_bulk(shared + WEIGHTS_AT, packed + set, WEIGHT_SET * 16, barrier);
     }
+    const bool even = PAIR == 1 || is_even(args);
     Position first;  // of the tile
 #pragma unroll 1
     for (long long tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
@@ -328,11 +378,17 @@ __device__ __forceinline__ void produce(const ConvtArgs& args, const Tiles& tile
             const Element* from = work.x + (index_t(part * plan::CHUNK) * work.depth + d) * work.plane;
 #pragma unroll 1
             for (int number = 0; number < BATCHES; ++number) {
-                Batch batch;
                 if constexpr (BATCHES > 1) sources = sources_of(work, number, thread);
-                load_batch(work, sources, from, layer::IN_PER_GROUP - part * plan::CHUNK, number, thread, batch);
-                if (number == 0) barrier_wait(position.empty(shared), position.turn() ^ 1);
-                store_batch(shared_memory() + position.slot() * (STAGE * 16), number, thread, batch);
+                const int channels = layer::IN_PER_GROUP - part * plan::CHUNK;
+                if (even) {
+                    move_pairs<true, 0, HELD>(work, sources, from, channels, number, thread, position, shared);
+                } else {  // each takes a register of its own on its way
+                    constexpr int HALF = ceil_div(HELD, PAIR);
+                    move_pairs<false, 0, HALF>(work, sources, from, channels, number, thread, position, shared);
+                    if constexpr (HALF < HELD)
+                        move_pairs<false, HALF, HELD - HALF>(work, sources, from, channels, number, thread, position,
+                                                             shared);
+                }
             }
             publish_to_tensor_cores();
             __syncwarp();

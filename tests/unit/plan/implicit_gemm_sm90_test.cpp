@@ -214,9 +214,9 @@ TEST(ImplicitGemmSm90, ResourcesOfVolumes) {
     tile = {{3, 48}, 1, 3, 1, 1, 32, 3, 2, 1, 0, 4096};
     ASSERT_EQ(tile.unsupported(layer, kHopper, false), "");
     EXPECT_EQ(tile.columns(), 48) << "a row";
-    // 2 steps of 2 cells; 5 rows of 49 pixels; 3 row taps of a phase and 2 column taps. A slab: 8 channels of 48
-    // outputs.
-    const std::size_t input = 2 * 2 * 5 * 49 * 16, weights = 3 * 2 * 2 * 2 * 64 * 16, slab = 8 * (48 + 24) * 4;
+    // 2 steps of 2 cells; 5 rows of 49 pixels, and one more since pixels come in pairs; 3 row taps of a phase and 2
+    // column taps. A slab: 8 channels of 48 outputs.
+    const std::size_t input = 2 * 2 * 5 * 50 * 16, weights = 3 * 2 * 2 * 2 * 64 * 16, slab = 8 * (48 + 24) * 4;
     EXPECT_EQ(tile.shared_bytes(layer), 3 * (input + weights) + 12 * slab + 3 * 16 + 8 + 8);
     EXPECT_EQ(tile.packed_bytes(layer), static_cast<std::int64_t>(2 * 3 * 2 * weights));  // row phases, depth, chunks
     EXPECT_EQ(tile.grid(layer, known_shape(layer)).x, 2 * 4 * 6 * 3 * 2) << "of 6x21x51 outputs of 3 samples, 2 phases";
