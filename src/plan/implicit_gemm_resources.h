@@ -1,4 +1,4 @@
-// Resources of an `implicit_gemm` tile: what templates/families/implicit_gemm.cu works out from the same constants, and
+// Resources of an `implicit_gemm` tile: what templates/families/implicit_gemm/ works out from the same constants, and
 // what the compiler will make of it. Pure functions.
 #pragma once
 

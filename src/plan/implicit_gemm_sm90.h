@@ -1,4 +1,4 @@
-// ImplicitGemmSm90Tile: the tile of the `implicit_gemm_sm90` family (templates/families/implicit_gemm_sm90.cu). Pure
+// ImplicitGemmSm90Tile: the tile of the `implicit_gemm_sm90` family (templates/families/implicit_gemm_sm90/). Pure
 // functions.
 #pragma once
 

@@ -20,8 +20,8 @@ constexpr double kUnmodelled = 1.5, kUnlikely = 3, kSmallBlocks = 1.3, kShortRin
 
 }  // namespace
 
-double implicit_gemm_sm90_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& work, const ImplicitGemmSm90Tile& t,
-              const ImplicitGemmSm90Resources& r) {
+double implicit_gemm_sm90_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& work,
+                                 const ImplicitGemmSm90Tile& t, const ImplicitGemmSm90Resources& r) {
     const UnrolledAxis& h = layer.horizontal;
     const bool folded = t.fold > 1;
     const double element = layer.element_bytes, channels = r.block_channels;

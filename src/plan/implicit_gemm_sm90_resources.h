@@ -1,4 +1,4 @@
-// Resources of an `implicit_gemm_sm90` tile: what templates/families/implicit_gemm_sm90.cu works out from the same
+// Resources of an `implicit_gemm_sm90` tile: what templates/families/implicit_gemm_sm90/ works out from the same
 // constants. Pure functions.
 #pragma once
 
