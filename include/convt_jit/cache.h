@@ -50,7 +50,7 @@ struct CacheEntry {
     std::uint64_t shared_bytes = 0, cubin_bytes = 0;
     std::uint64_t bytes = 0;  ///< of the file
     double last_used = 0;     ///< seconds since 1970, by the cache's clock, to about ten minutes
-    bool in_use = false;      ///< by a live process
+    bool in_use = false;      ///< by a live process; also where nobody can tell, see CacheStat::holders_unknown
 };
 
 /// A folder of the cache that cannot be read: its entries are missing from an answer.
@@ -73,6 +73,8 @@ struct CacheStat {
     std::size_t quarantined = 0;
     std::size_t orphans = 0;    ///< temporary files of processes that died
     std::size_t processes = 0;  ///< live ones that use the cache
+    /// Why nobody can tell which entries are in use, so that all may be and none is removed. Empty: it is known.
+    std::string holders_unknown;
     double oldest_use = 0, newest_use = 0;
     std::vector<CacheSkipped> skipped;
 };
@@ -109,7 +111,8 @@ struct CacheVerification {
 
 struct CacheVerdict {
     std::string key, arch;
-    std::string verdict;   ///< "fits", "in use", "recent", "other arch", "young", "over the cap", "pruned"
+    /// "fits", "in use", "holders unknown", "recent", "other arch", "young", "over the cap", "pruned"
+    std::string verdict;
     bool evicted = false;  ///< removed (would be, in a dry run)
     std::uint64_t bytes = 0;
     double last_used = 0;
@@ -120,8 +123,9 @@ struct CacheTrim {
     std::vector<CacheVerdict> verdicts;
     std::size_t evicted = 0, orphans = 0;
     std::uint64_t bytes_before = 0, bytes_after = 0;
-    bool busy = false;      ///< another process trims: nothing was done
-    bool no_cache = false;  ///< nothing in the directory is of a cache: nothing was done
+    bool busy = false;                 ///< another process trims: nothing was done
+    bool no_cache = false;             ///< nothing in the directory is of a cache: nothing was done
+    std::string holders_unknown = {};  ///< see CacheStat; what had to go stayed
     std::vector<CacheSkipped> skipped;
 };
 
@@ -164,6 +168,10 @@ struct CacheExplanation {
 /// The directories that an engine asks, in its order: the user's, then those of $CONVT_JIT_CACHE_PATH.
 [[nodiscard]] CONVT_JIT_API std::vector<std::string> cache_directories();
 
+/// Whether a directory looks like a cache, whoever's: it holds an entry, or several of a cache's own files. What is no
+/// entry has no place in it.
+[[nodiscard]] CONVT_JIT_API bool looks_like_cache(const std::string& directory);
+
 /// The cap that an engine keeps the first of them under: $CONVT_JIT_CACHE_MAX_BYTES; 0: none.
 [[nodiscard]] CONVT_JIT_API std::uint64_t cache_max_bytes();
 /// As that variable takes it: "1073741824", "512K", "64m", "1G", "2T", powers of 1024. Nothing where it is no size.
@@ -198,9 +206,9 @@ public:
     /// suffix.
     CacheTrim prune(const std::vector<std::string>& archs, double older_than_seconds, bool dry_run = false) const;
 
-    /// Writes a plain tar: the entries (of those archs, as above; all where empty), then a manifest with digests.
-    /// Writes nothing where there is no such entry. Throws, and writes nothing, where a folder of the cache cannot be
-    /// read.
+    /// Writes a plain tar, whole or not at all, in the place of a regular file or where a link to one leads: the
+    /// entries (of those archs, as above; all where empty), then a manifest with digests. Writes nothing where there is
+    /// no such entry. Throws, and writes nothing, where a folder of the cache cannot be read.
     CacheTransfer export_to(const std::string& file, const std::vector<std::string>& archs = {}) const;
     /// Checks the whole file against its manifest first, and keeps all of its entries or, where anything is wrong,
     /// none.

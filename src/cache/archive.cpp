@@ -1,6 +1,7 @@
 #include "cache/archive.h"
 
 #include "cache/arch_filter.h"
+#include "cache/destination.h"
 #include "cache/entry_file.h"
 #include "cache/intake.h"
 #include "cache/inventory.h"
@@ -13,10 +14,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
@@ -176,20 +177,13 @@ bool is_of_others(const Root& root, const std::string& key, const std::vector<st
 }  // namespace
 
 CacheTransfer export_archive(const Root& root, const std::string& file, const std::vector<std::string>& archs) {
-    const std::filesystem::path path(file);
-    if (!path.has_filename()) throw CacheError(file, "it is no name of a file");
-    std::error_code error;
-    // The archive takes the place of what has that name, and a device or a pipe is nothing to be replaced.
-    const auto there = std::filesystem::status(path, error);
-    if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
-        throw CacheError(file, "it is no regular file");
-    error.clear();
-    const auto folder =
-        open_at(AT_FDCWD, path.has_parent_path() ? path.parent_path().c_str() : ".", O_RDONLY | O_DIRECTORY, 0, error);
+    const Destination destination = destination_of(file);
+    sweep_orphans(destination.folder);  // an export that was killed here has left what it had written
+    Publication archive(destination.folder, destination.name);
+    auto error = archive.begin(0666);
     if (error) refuse(file, error);
-    sweep_orphans(folder);  // an export that was killed here has left what it had written
-    Publication archive(folder, path.filename().string());
-    if (error = archive.begin(0666); error) refuse(file, error);
+    // Some file systems refuse it, and the usual permissions are then good enough.
+    if (destination.mode) static_cast<void>(::fchmod(archive.file().get(), *destination.mode));
 
     CacheTransfer transfer;
     Manifest manifest;

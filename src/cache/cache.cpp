@@ -8,6 +8,7 @@
 #include "cache/inventory.h"
 #include "cache/layout.h"
 #include "cache/producers.h"
+#include "cache/recognition.h"
 #include "cache/settings.h"
 #include "cache/temporary.h"
 #include "cache/trim.h"
@@ -15,6 +16,7 @@
 #include "cache/verify.h"
 #include "log/log.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -84,13 +86,26 @@ std::vector<CacheSkipped> to_public(const std::vector<LeftOut>& left_out) {
     return skipped;
 }
 
-std::vector<CacheEntry> list_all(const std::string& directory, const Root& root, std::vector<CacheSkipped>& skipped) {
-    const auto held = held_keys(root);
+// Who lists entries is told where it is not known which are in use.
+void warn_of_unknown_holders(const Root& root, const std::string& unknown) {
+    if (!unknown.empty())
+        log::warning("{}/{}; so all entries may be in use, and none is removed (`convt cache verify` tells more)",
+                     root.path(), unknown);
+}
+
+Holdings known_holdings(const Root& root) {
+    auto held = holdings(root);
+    warn_of_unknown_holders(root, held.unknown);
+    return held;
+}
+
+std::vector<CacheEntry> list_all(const std::string& directory, const Root& root, const Holdings& held,
+                                 std::vector<CacheSkipped>& skipped) {
     std::vector<CacheEntry> entries;
     std::vector<LeftOut> left_out;
     const auto items = list_items(root, &left_out);
     skipped = to_public(left_out);
-    for (const auto& item : items) entries.push_back(describe(directory, root, item, held.contains(item.key)));
+    for (const auto& item : items) entries.push_back(describe(directory, root, item, held.may_hold(item.key)));
     std::sort(entries.begin(), entries.end(), [](const CacheEntry& a, const CacheEntry& b) {
         return std::pair(-a.last_used, a.key) < std::pair(-b.last_used, b.key);
     });
@@ -130,8 +145,10 @@ std::optional<CacheUnused> unused_entry(const std::string& key, const Read& read
     return CacheUnused{read.folder ? path_of(key) : layout::fan_out(key), reason_of(read.error), read.error.message()};
 }
 
-CacheTrim to_public(TrimReport report) {
+CacheTrim to_public(const Root& root, TrimReport report) {
+    warn_of_unknown_holders(root, report.holders_unknown);
     CacheTrim result;
+    result.holders_unknown = std::move(report.holders_unknown);
     result.evicted = report.evicted;
     result.orphans = report.orphans;
     result.bytes_before = report.bytes_before;
@@ -151,6 +168,12 @@ std::vector<std::string> cache_directories() {
     const CacheSettings settings = cache_settings();
     check_layers(settings.layers);
     return directories(settings);
+}
+
+bool looks_like_cache(const std::string& directory) {
+    std::error_code error;
+    const auto opened = open_at(AT_FDCWD, directory.c_str(), O_RDONLY | O_DIRECTORY, 0, error);
+    return !error && looks_like_cache(opened);
 }
 
 std::uint64_t cache_max_bytes() { return cache_settings().max_bytes; }
@@ -180,7 +203,8 @@ std::string Cache::trouble() const {
 
 std::vector<CacheEntry> Cache::list(std::vector<CacheSkipped>* skipped) const {
     std::vector<CacheSkipped> all;
-    auto entries = list_all(directory_, open_any(directory_), all);
+    const Root root = open_any(directory_);
+    auto entries = list_all(directory_, root, known_holdings(root), all);
     if (skipped == nullptr)
         for (const auto& [path, why] : all) log::warning("{}/{}: its entries are left out: {}", directory_, path, why);
     else
@@ -191,7 +215,7 @@ std::vector<CacheEntry> Cache::list(std::vector<CacheSkipped>* skipped) const {
 CacheEntry Cache::show(const std::string& key) const {
     const Root root = open_any(directory_);
     const Item item = select(root, key);
-    return describe(directory_, root, item, held_keys(root).contains(item.key));
+    return describe(directory_, root, item, known_holdings(root).may_hold(item.key));
 }
 
 std::string Cache::cubin(const std::string& key) const {
@@ -207,7 +231,9 @@ CacheStat Cache::stat() const {
     const Root root = open_any(directory_);
     CacheStat stat;
     std::map<std::string, CacheStat::PerArch> archs;
-    for (const auto& entry : list_all(directory_, root, stat.skipped)) {
+    auto held = known_holdings(root);
+    stat.processes = held.processes;
+    for (const auto& entry : list_all(directory_, root, held, stat.skipped)) {
         ++stat.entries;
         stat.in_use += entry.in_use ? 1 : 0;
         stat.bytes += entry.bytes;
@@ -224,7 +250,7 @@ CacheStat Cache::stat() const {
     std::sort(stat.producers.begin(), stat.producers.end());
     stat.quarantined = count_names(root, layout::kQuarantine);
     stat.orphans = sweep_all(root, true);
-    stat.processes = count_holders(root);
+    stat.holders_unknown = std::move(held.unknown);
     return stat;
 }
 
@@ -243,7 +269,8 @@ CacheTrim Cache::trim(std::optional<std::uint64_t> max_bytes, bool dry_run) cons
         max_bytes = cache_settings().max_bytes;
         if (*max_bytes == 0) max_bytes = UINT64_MAX;  // there zero means that there is no cap
     }
-    return to_public(convt_jit::trim(open_any(directory_), *max_bytes, *max_bytes, dry_run));
+    const Root root = open_any(directory_);
+    return to_public(root, convt_jit::trim(root, *max_bytes, *max_bytes, dry_run));
 }
 
 CacheTrim Cache::prune(const std::vector<std::string>& archs, double older_than_seconds, bool dry_run) const {
@@ -254,7 +281,8 @@ CacheTrim Cache::prune(const std::vector<std::string>& archs, double older_than_
     PruneRule rule;
     rule.archs = archs;
     rule.older_than = std::chrono::seconds(static_cast<std::int64_t>(older_than_seconds));
-    return to_public(convt_jit::prune(open_any(directory_), std::move(rule), dry_run));
+    const Root root = open_any(directory_);
+    return to_public(root, convt_jit::prune(root, std::move(rule), dry_run));
 }
 
 CacheTransfer Cache::export_to(const std::string& file, const std::vector<std::string>& archs) const {
@@ -287,7 +315,7 @@ CacheExplanation Cache::explain(const CacheWanted& wanted) const {
             continue;
         }
         explanation.hit =
-            describe(directory_, root, {key, read.bytes.size(), stamp_of(status)}, held_keys(root).contains(key));
+            describe(directory_, root, {key, read.bytes.size(), stamp_of(status)}, known_holdings(root).may_hold(key));
         return explanation;
     }
     for (const auto& producer : known) {
@@ -301,7 +329,7 @@ CacheExplanation Cache::explain(const CacheWanted& wanted) const {
                              wanted.fields.producer)});
     }
     std::vector<CacheSkipped> skipped;
-    auto entries = list_all(directory_, root, skipped);
+    auto entries = list_all(directory_, root, known_holdings(root), skipped);
     const std::size_t index = nearest(wanted, entries);
     if (index == entries.size()) return explanation;
     explanation.nearest = std::move(entries[index]);

@@ -4,6 +4,7 @@
 
 #include "cache/root.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -18,7 +19,7 @@ struct CacheTime {
     Stamp wall = 0;     // the machine's clock
     Stamp highest = 0;  // highest stamp given in this cache; 0 where unknown
     [[nodiscard]] bool set_back() const noexcept { return wall < highest; }
-    [[nodiscard]] Stamp now() const noexcept { return set_back() ? highest + 1 : wall; }
+    [[nodiscard]] Stamp now() const noexcept { return set_back() ? std::min(highest, INT64_MAX - 1) + 1 : wall; }
 };
 
 [[nodiscard]] CacheTime cache_time(const Root& root) noexcept;

@@ -90,8 +90,7 @@ std::shared_ptr<const Entry> DiskStore::try_find(const std::string& key, std::er
 void DiskStore::set_damaged_aside(const Root& root, const std::string& key, const Read& read) {
     const std::string name = layout::entry_name(key);
     Aside aside;
-    if (writes())
-        aside = read.file ? set_aside(root, read.folder, name, read.file) : set_aside(root, read.folder, name);
+    if (writes()) aside = set_aside(root, read.folder, name, read.seen);
     std::string then;
     if (aside.moved) then = "; it was moved to quarantine and will be made anew";
     if (aside.error) then = "; it could not be moved to quarantine: " + aside.error.message();
@@ -148,7 +147,7 @@ std::error_code DiskStore::try_put(const std::string& key, const Entry& entry, c
 
     struct stat old {};
     const bool replaces = ::fstatat(folder.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
-    if (replaces && S_ISDIR(old.st_mode)) set_aside(*root, folder, name);  // rename would not replace it
+    if (replaces && S_ISDIR(old.st_mode)) set_aside(*root, folder, name, old);  // rename would not replace it
     if (error = write_entry(*root, folder, key, entry.key.producer, bytes); error) return error;
     holder_.hold(*root, key);
     account(*root, static_cast<std::int64_t>(bytes.size()) - (replaces ? static_cast<std::int64_t>(old.st_size) : 0));
@@ -168,6 +167,9 @@ void DiskStore::account(const Root& root, std::int64_t more_bytes) {
     if (!lock || now < next_trim_) return;
     const auto report = trim(root, options_.max_bytes, options_.max_bytes / 10 * 9, false);
     if (report.busy) return;
+    if (!report.holders_unknown.empty())
+        warn("holders", "nothing is evicted, as nobody can tell what is in use: " + report.holders_unknown +
+                            " (`convt cache verify` tells more)");
     // Where all that is left is in use or new, the next puts need not look again at once.
     if (report.bytes_after > options_.max_bytes) next_trim_ = now + 1min;
     log::info("{}: trimmed from {} to {} bytes, {} entries removed", describe(), report.bytes_before,

@@ -5,6 +5,7 @@
 #include "cache/producers.h"
 #include "cache/temporary.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +24,17 @@ std::optional<std::string> first_bytes(const FileDescriptor& file, std::size_t c
     return bytes;
 }
 
+// What has the name of an entry and cannot even be opened as a file.
+void look_at_no_file(const std::string& name, Read& read) {
+    if (::fstatat(read.folder.get(), name.c_str(), &read.seen, AT_SYMLINK_NOFOLLOW) != 0) {
+        read.error = last_error();
+    } else if (S_ISREG(read.seen.st_mode)) {
+        read.error = {ENOENT, std::generic_category()};  // gone already; what is there now has not been looked at
+    } else {
+        read.damage = S_ISLNK(read.seen.st_mode) ? "it is a link" : "it is no file";
+    }
+}
+
 }  // namespace
 
 Read read_entry(const Root& root, const std::string& key) {
@@ -30,18 +42,20 @@ Read read_entry(const Root& root, const std::string& key) {
     read.folder = root.folder(layout::fan_out(key), read.error);
     if (read.error) return read;
     read.file = root.file(read.folder, layout::entry_name(key), read.error);
-    if (is(read.error, ELOOP)) read.damage = "it is a link";
+    if (is(read.error, ELOOP) || is(read.error, ENXIO)) look_at_no_file(layout::entry_name(key), read);
     if (read.error) return read;
     auto bytes = read_whole(read.file, kMaxEntryBytes, read.error);
     if (read.error == std::errc::invalid_argument) read.damage = "it is no file";
     if (read.error == std::errc::file_too_large) read.damage = "it is larger than any entry";
-    if (!bytes) return read;
-    read.bytes = *std::move(bytes);
-    read.entry = decode(read.bytes, &read.damage);
+    if (bytes) {
+        read.bytes = *std::move(bytes);
+        read.entry = decode(read.bytes, &read.damage);
+    }
     if (read.entry && digest(read.entry->key) != key) {
         read.damage = "it belongs to another key";
         read.entry.reset();
     }
+    if (!read.damage.empty()) static_cast<void>(status_of(read.file, read.seen));
     return read;
 }
 

@@ -4,6 +4,8 @@
 #include "cache/entry.h"
 #include "cache/root.h"
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +23,7 @@ struct Read {
     std::string bytes;      // as they lie there
     std::error_code error;  // could not be read at all
     std::string damage;     // could be read, and is wrong; empty where it is not
+    struct stat seen {};    // what is damaged
 };
 [[nodiscard]] Read read_entry(const Root& root, const std::string& key);
 

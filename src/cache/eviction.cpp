@@ -9,8 +9,8 @@
 namespace convt_jit {
 namespace {
 
-bool younger(Stamp used, std::chrono::seconds age, const CacheTime& time) {
-    return time.now() - used < std::chrono::nanoseconds(age).count();
+bool younger(Stamp used, std::chrono::seconds age, Stamp now) {
+    return now - used < std::chrono::nanoseconds(age).count();
 }
 
 }  // namespace
@@ -21,6 +21,8 @@ std::string_view to_string(Verdict verdict) noexcept {
             return "fits";
         case Verdict::keep_in_use:
             return "in use";
+        case Verdict::keep_unknown:
+            return "holders unknown";
         case Verdict::keep_recent:
             return "recent";
         case Verdict::keep_other_arch:
@@ -58,9 +60,11 @@ std::vector<Verdict> trim_verdicts(const std::vector<Candidate>& candidates, con
         if (!exceeds(i) && total <= rule.target_bytes) break;
         if (candidate.in_use) {
             verdicts[i] = Verdict::keep_in_use;
-        } else if (!rule.time.set_back() && younger(candidate.used, rule.recent, rule.time)) {
+        } else if (!rule.time.set_back() && younger(candidate.used, rule.recent, rule.time.wall)) {
             // After the clock was set back every age is a guess; the order of use is all that counts then.
             verdicts[i] = Verdict::keep_recent;
+        } else if (!rule.holders_known) {
+            verdicts[i] = Verdict::keep_unknown;
         } else {
             verdicts[i] = Verdict::evict_over_cap;
             if (!exceeds(i)) total -= candidate.bytes;
@@ -75,10 +79,12 @@ std::vector<Verdict> prune_verdicts(const std::vector<Candidate>& candidates, co
     for (const auto& candidate : candidates) {
         if (!means(rule.archs, candidate.arch))
             verdicts.push_back(Verdict::keep_other_arch);
-        else if (rule.older_than.count() > 0 && younger(candidate.used, rule.older_than, rule.time))
+        else if (rule.older_than.count() > 0 && younger(candidate.used, rule.older_than, rule.wall))
             verdicts.push_back(Verdict::keep_young);
         else if (candidate.in_use)
             verdicts.push_back(Verdict::keep_in_use);
+        else if (!rule.holders_known)
+            verdicts.push_back(Verdict::keep_unknown);
         else
             verdicts.push_back(Verdict::evict_pruned);
     }

@@ -14,6 +14,7 @@ namespace convt_jit {
 enum class Verdict {
     keep_fits,        // below the cap, or used more recently than what had to go
     keep_in_use,      // a live process uses it
+    keep_unknown,     // nobody can tell whether one does
     keep_recent,      // so new that whoever asked for it may not have read it yet
     keep_other_arch,  // pruning asked for other archs
     keep_young,       // pruning asked for older ones
@@ -36,6 +37,7 @@ struct TrimRule {
     std::uint64_t target_bytes = 0;  // what is left when something must go: less, so that not every put trims
     std::chrono::seconds recent{60};
     CacheTime time;
+    bool holders_known = true;  // what is not in use by Candidate::in_use is in use by nobody
 };
 // One verdict per candidate, in their order.
 [[nodiscard]] std::vector<Verdict> trim_verdicts(const std::vector<Candidate>& candidates, const TrimRule& rule);
@@ -43,7 +45,10 @@ struct TrimRule {
 struct PruneRule {
     std::vector<std::string> archs;  // empty: all; see arch_filter.h
     std::chrono::seconds older_than{0};
-    CacheTime time;
+    // The machine's clock alone: were one stamp ahead of it, the cache's own time would make all others look old. After
+    // the clock was set back entries look younger than they are, and stay.
+    Stamp wall = 0;
+    bool holders_known = true;
 };
 [[nodiscard]] std::vector<Verdict> prune_verdicts(const std::vector<Candidate>& candidates, const PruneRule& rule);
 

@@ -94,8 +94,17 @@ std::error_code status_of(const FileDescriptor& file, struct stat& status) noexc
     return ::fstat(file.get(), &status) == 0 ? std::error_code() : last_error();
 }
 
-std::int64_t stamp_of(const struct stat& status) noexcept {
-    return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+std::int64_t to_stamp(const timespec& time) noexcept {
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    if (time.tv_sec < 0) return 0;
+    return time.tv_sec < INT64_MAX / kSecond ? time.tv_sec * kSecond + time.tv_nsec : INT64_MAX;
+}
+
+std::int64_t stamp_of(const struct stat& status) noexcept { return to_stamp(status.st_mtim); }
+
+std::chrono::seconds age_of(const struct stat& status) noexcept {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::seconds>(now - std::chrono::nanoseconds(stamp_of(status)));
 }
 
 std::error_code set_stamp(const FileDescriptor& file, std::int64_t stamp) noexcept {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -59,8 +60,12 @@ void give_to_owner_of(const FileDescriptor& folder, const FileDescriptor& made) 
 // fstat.
 [[nodiscard]] std::error_code status_of(const FileDescriptor& file, struct stat& status) noexcept;
 
-// Modification time in ns since the epoch.
+// Nanoseconds since the epoch; what lies before it, or after what that can hold (the year 2262), is taken for the end
+// of the range, so that differences never overflow.
+[[nodiscard]] std::int64_t to_stamp(const timespec& time) noexcept;
+// Modification time as a stamp, and how long ago that was by the machine's clock: below zero where it lies ahead.
 [[nodiscard]] std::int64_t stamp_of(const struct stat& status) noexcept;
+[[nodiscard]] std::chrono::seconds age_of(const struct stat& status) noexcept;
 [[nodiscard]] std::error_code set_stamp(const FileDescriptor& file, std::int64_t stamp) noexcept;
 
 // Every name in a folder but "." and "..", in no order. Names that come and go meanwhile may be seen or not.

@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <ctime>
 #include <functional>
+#include <optional>
+#include <utility>
 
 namespace convt_jit {
 namespace {
@@ -39,33 +40,52 @@ bool shares_locks(const Root& root) noexcept {
     }
 }
 
-// Calls `use` with the keys of each live holder; removes the dead ones.
-void for_each_alive(const Root& root, const std::function<void(std::string_view)>& use) {
+// What the file of a holder says; nothing where it has gone meanwhile.
+struct Testimony {
+    std::string keys;
+    bool alive = false;
+};
+std::optional<Testimony> read_testimony(const Root& root, const FileDescriptor& folder, const std::string& name,
+                                        const Writer& writer, bool locks_are_shared, std::error_code& error) {
+    const auto file = root.file(folder, name, error);
+    struct stat status {};
+    if (!error) error = status_of(file, status);
+    if (error) return std::nullopt;
+    auto text = read_whole(file, kMaxBytes, error);
+    if (!text) return std::nullopt;
+    HolderFacts facts;
+    facts.locked = ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    facts.promised_lock = text->starts_with(kLocked);
+    facts.locks_are_shared = locks_are_shared;
+    facts.local = is_local(writer);
+    facts.running = is_running(writer.pid);
+    facts.age = age_of(status);
+    return Testimony{*std::move(text), is_alive(facts)};
+}
+
+// Calls `use` for the file of each holder. Returns what could not be read, with the reason, as Holdings::unknown has
+// it.
+std::string for_each_testimony(
+    const Root& root,
+    const std::function<void(const FileDescriptor& folder, const std::string& name, const Testimony&)>& use) {
+    std::string unknown;
+    const auto note = [&](const std::string& path, const std::error_code& error) {
+        if (error && !is(error, ENOENT) && unknown.empty()) unknown = path + ": " + error.message();
+    };
     std::error_code error;
     const auto folder = root.folder(layout::kHolders, error);
-    if (error) return;
+    note(layout::kHolders, error);
+    if (error) return unknown;
     const bool locks_are_shared = shares_locks(root);
-    for_each_name(folder, [&](const std::string& name) {
-        const auto writer = parse_writer(name);
-        if (!writer) return;
-        std::error_code failure;
-        const auto file = root.file(folder, name, failure);
-        struct stat status {};
-        if (failure || status_of(file, status)) return;
-        const auto text = read_whole(file, kMaxBytes, failure);
-        if (!text) return;
-        HolderFacts facts;
-        facts.locked = ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-        facts.promised_lock = text->starts_with(kLocked);
-        facts.locks_are_shared = locks_are_shared;
-        facts.local = is_local(*writer);
-        facts.running = is_running(writer->pid);
-        facts.age = std::chrono::seconds(std::time(nullptr) - status.st_mtime);
-        if (is_alive(facts))
-            use(*text);
-        else
-            static_cast<void>(::unlinkat(folder.get(), name.c_str(), 0));
-    });
+    note(layout::kHolders, for_each_name(folder, [&](const std::string& name) {
+             const auto writer = parse_writer(name);
+             if (!writer) return;
+             std::error_code failure;
+             const auto told = read_testimony(root, folder, name, *writer, locks_are_shared, failure);
+             note(std::string(layout::kHolders) + "/" + name, failure);
+             if (told) use(folder, name, *told);
+         }));
+    return unknown;
 }
 
 }  // namespace
@@ -93,7 +113,7 @@ void Holder::begin(const Root& root) {
     // Killed processes leave theirs behind; a cache that never needs trimming must not collect them for ever.
     std::size_t count = 0;
     static_cast<void>(for_each_name(folder_, [&](const std::string&) { ++count; }));
-    if (count > kManyHolders) static_cast<void>(count_holders(root));
+    if (count > kManyHolders) sweep_holders(root);
     writer_ = this_writer();
     const std::string name = to_string(writer_);
     // Under a name that nobody takes for a holder until the lock is held.
@@ -117,22 +137,26 @@ bool is_alive(const HolderFacts& facts) noexcept {
     return (!facts.local || facts.running) && facts.age < kBelief;
 }
 
-std::unordered_set<std::string> held_keys(const Root& root) {
-    std::unordered_set<std::string> keys;
-    for_each_alive(root, [&](std::string_view text) {
+Holdings holdings(const Root& root) {
+    Holdings found;
+    found.unknown = for_each_testimony(root, [&](const FileDescriptor&, const std::string&, const Testimony& told) {
+        if (!told.alive) return;
+        ++found.processes;
+        std::string_view text = told.keys;
         text.remove_prefix(std::min(text.size(), text.find('\n') + 1));
         for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
-            if (is_digest(text.substr(0, end))) keys.emplace(text.substr(0, end));
+            if (is_digest(text.substr(0, end))) found.keys.emplace(text.substr(0, end));
             text.remove_prefix(end + 1);
         }
     });
-    return keys;
+    return found;
 }
 
-std::size_t count_holders(const Root& root) {
-    std::size_t count = 0;
-    for_each_alive(root, [&](std::string_view) { ++count; });
-    return count;
+void sweep_holders(const Root& root) {
+    static_cast<void>(
+        for_each_testimony(root, [](const FileDescriptor& folder, const std::string& name, const Testimony& told) {
+            if (!told.alive) static_cast<void>(::unlinkat(folder.get(), name.c_str(), 0));
+        }));
 }
 
 }  // namespace convt_jit

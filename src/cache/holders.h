@@ -42,9 +42,16 @@ struct HolderFacts {
 };
 [[nodiscard]] bool is_alive(const HolderFacts& facts) noexcept;
 
-// The keys of all live processes; removes what the dead left.
-[[nodiscard]] std::unordered_set<std::string> held_keys(const Root& root);
-// Live processes that use the cache.
-[[nodiscard]] std::size_t count_holders(const Root& root);
+// What live processes use.
+struct Holdings {
+    std::unordered_set<std::string> keys;
+    std::size_t processes = 0;
+    // What could not be read of it, and why. Then anything may be in use; empty: all is known.
+    std::string unknown;
+    [[nodiscard]] bool may_hold(const std::string& key) const { return !unknown.empty() || keys.contains(key); }
+};
+[[nodiscard]] Holdings holdings(const Root& root);
+// Removes what the dead left. Whoever only looks does without.
+void sweep_holders(const Root& root);
 
 }  // namespace convt_jit

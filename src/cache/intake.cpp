@@ -84,12 +84,19 @@ FileDescriptor Intake::folder_for(const std::string& key) {
 }
 
 bool Intake::take(const std::string& key, const Entry& entry, const std::string& bytes) {
-    if (read_entry(root_, key).entry) return false;
     const auto folder = folder_for(key);
     const std::string name = layout::entry_name(key), path = layout::fan_out(key) + "/" + name;
     struct stat status {};
-    if (find(folder, name, status))
-        if (const auto aside = set_aside(root_, folder, name); aside.error) refuse(root_, path, aside.error);
+    // Looked at before it is read: what is published meanwhile is not what is set aside. Where somebody else was
+    // faster, what is there now may be sound; after some attempts it is replaced by an entry that is.
+    for (int attempt = 0; attempt < 3; ++attempt) {
+        const bool there = find(folder, name, status);
+        if (read_entry(root_, key).entry) return false;
+        if (!there) break;
+        const auto aside = set_aside(root_, folder, name, status);
+        if (aside.error) refuse(root_, path, aside.error);
+        if (aside.moved) break;
+    }
     if (const auto error = write_entry(root_, folder, key, entry.key.producer, bytes)) refuse(root_, path, error);
     if (find(folder, name, status)) published_.push_back({key, status.st_dev, status.st_ino});
     return true;

@@ -39,8 +39,10 @@ std::vector<Item> list_items(const Root& root, std::vector<LeftOut>* left_out) {
             if (key.empty() || layout::fan_out(key) != folder_name) return;
             if (::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
                 if (errno != ENOENT) hidden = last_error();
-            } else if (S_ISREG(status.st_mode)) {
-                items.push_back({std::move(key), static_cast<std::uint64_t>(status.st_size), stamp_of(status)});
+            } else {
+                const bool is_file = S_ISREG(status.st_mode);
+                const auto bytes = is_file ? static_cast<std::uint64_t>(status.st_size) : 0;
+                items.push_back({std::move(key), bytes, stamp_of(status), is_file});
             }
         });
         return error ? error : hidden;

@@ -16,6 +16,7 @@ struct Item {
     std::string key;
     std::uint64_t bytes = 0;
     Stamp used = 0;
+    bool is_file = true;  // false: a link, a folder or the like has its name; it takes no bytes, and none of it is read
 };
 
 // A folder that holds entries and could not be read, or not wholly.

@@ -25,6 +25,10 @@ inline constexpr std::string_view kSuffix = ".cubin";
         if (name == own) return true;
     return false;
 }
+// ... and that of a folder.
+[[nodiscard]] inline bool is_own_folder(std::string_view name) {
+    return name == kQuarantine || name == kProducers || name == kCompilers || name == kHolders;
+}
 // "0f" for "0f3a..."
 [[nodiscard]] inline std::string fan_out(const std::string& key) { return key.substr(0, 2); }
 [[nodiscard]] inline std::string entry_name(const std::string& key) { return key + std::string(kSuffix); }

@@ -2,9 +2,7 @@
 
 #include "cache/entry_file.h"
 #include "cache/inventory.h"
-#include "cache/key.h"
 #include "cache/layout.h"
-#include "cache/temporary.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,14 +10,11 @@
 
 #include <cerrno>
 #include <charconv>
-#include <exception>
 #include <set>
 #include <string_view>
 
 namespace convt_jit {
 namespace {
-
-constexpr std::size_t kMaxBytes = 4096;
 
 bool plain(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '-' ||
@@ -101,34 +96,6 @@ void register_producer(const Root& root, const std::string& producer) {
                                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, root.file_mode(), error);
         if (made) give_to_owner_of(folder, made);
     }
-}
-
-std::optional<std::string> recall_compiler(const std::string& directory, const std::string& identity,
-                                           bool declared) try {
-    std::error_code error;
-    const auto root = Root::open(directory, declared, error);
-    if (!root) return std::nullopt;
-    const auto folder = root->folder(layout::kCompilers, error);
-    if (error) return std::nullopt;
-    const auto file = root->file(folder, digest(identity), error);
-    if (error) return std::nullopt;
-    auto text = read_whole(file, kMaxBytes, error);
-    if (!text || text->empty() || text->back() != '\n') return std::nullopt;
-    text->pop_back();
-    return text;
-} catch (const std::exception&) {
-    return std::nullopt;
-}
-
-void remember_compiler(const std::string& directory, const std::string& identity, const std::string& producer,
-                       bool declared) try {
-    std::error_code error;
-    const auto root = Root::make(directory, declared, error);
-    if (!root || producer.size() >= kMaxBytes) return;
-    const auto folder = root->make_folder(layout::kCompilers, error);
-    if (!error) static_cast<void>(publish(folder, digest(identity), producer + "\n", root->file_mode()));
-} catch (const std::exception&) {
-    // Only a convenience is lost.
 }
 
 }  // namespace convt_jit

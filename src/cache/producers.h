@@ -1,4 +1,4 @@
-// Producers: what a cache directory remembers of compilers, so that a hit needs to open none.
+// Producers: who made the entries of a cache directory, so that a lookup needs to read none of its folders.
 #pragma once
 
 #include "cache/root.h"
@@ -24,12 +24,5 @@ void register_producer(const Root& root, const std::string& producer);
 // The file names of that list, each way. Nothing where it is not the name of a producer.
 [[nodiscard]] std::string producer_file_name(const std::string& producer);
 [[nodiscard]] std::optional<std::string> producer_of_file_name(std::string_view name);
-
-// Which producer a compiler's file is: remembered after it was opened once. `identity` is whatever changes when the
-// file does (resolved path, size, modification time, inode). `declared`: see trust.h.
-[[nodiscard]] std::optional<std::string> recall_compiler(const std::string& directory, const std::string& identity,
-                                                         bool declared = false);
-void remember_compiler(const std::string& directory, const std::string& identity, const std::string& producer,
-                       bool declared = false);
 
 }  // namespace convt_jit

@@ -15,7 +15,12 @@
 namespace convt_jit {
 namespace {
 
-bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
+bool same_file(const struct stat& a, const struct stat& b) {
+    // The kind as well: the number of what is gone may have been given to a new file.
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino && (a.st_mode & S_IFMT) == (b.st_mode & S_IFMT);
+}
+
+std::string name_aside(const std::string& name) { return name + "." + this_writer().random; }
 
 void drop_oldest(const FileDescriptor& quarantine) {
     std::vector<std::pair<std::int64_t, std::string>> kept;
@@ -23,7 +28,7 @@ void drop_oldest(const FileDescriptor& quarantine) {
         struct stat status {};
         // The change time is when it was moved here; its modification time is from better days.
         if (::fstatat(quarantine.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
-            kept.emplace_back(std::int64_t{status.st_ctim.tv_sec} * 1'000'000'000 + status.st_ctim.tv_nsec, name);
+            kept.emplace_back(to_stamp(status.st_ctim), name);
     });
     if (kept.size() <= kQuarantined) return;
     std::sort(kept.begin(), kept.end());
@@ -31,15 +36,21 @@ void drop_oldest(const FileDescriptor& quarantine) {
         ::unlinkat(quarantine.get(), kept[i].second.c_str(), 0);
 }
 
-Aside move_aside(const Root& root, const FileDescriptor& folder, const std::string& name, const struct stat* read) {
+}  // namespace
+
+Aside set_aside(const Root& root, const FileDescriptor& folder, const std::string& name, const struct stat& seen) {
     std::error_code error;
     const auto quarantine = root.make_folder(layout::kQuarantine, error);
     if (error) return {false, error};
-    const std::string aside = name + "." + this_writer().random;
-    if (::renameat(folder.get(), name.c_str(), quarantine.get(), aside.c_str()) != 0) return {false, last_error()};
+    const std::string aside = name_aside(name);
+    if (::renameat(folder.get(), name.c_str(), quarantine.get(), aside.c_str()) != 0) {
+        error = last_error();
+        struct stat status {};
+        const bool gone = ::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
+        return {false, gone ? std::error_code() : error};
+    }
     struct stat moved {};
-    if (read != nullptr && ::fstatat(quarantine.get(), aside.c_str(), &moved, AT_SYMLINK_NOFOLLOW) == 0 &&
-        !same_file(*read, moved)) {
+    if (::fstatat(quarantine.get(), aside.c_str(), &moved, AT_SYMLINK_NOFOLLOW) == 0 && !same_file(seen, moved)) {
         // Somebody healed it between our reading and our renaming: give it back, unless there is a third one already.
         if (::linkat(quarantine.get(), aside.c_str(), folder.get(), name.c_str(), 0) != 0 && errno != EEXIST)
             ::renameat(quarantine.get(), aside.c_str(), folder.get(), name.c_str());  // no hard links here
@@ -50,16 +61,13 @@ Aside move_aside(const Root& root, const FileDescriptor& folder, const std::stri
     return {true, {}};
 }
 
-}  // namespace
-
-Aside set_aside(const Root& root, const FileDescriptor& folder, const std::string& name, const FileDescriptor& read) {
-    struct stat status {};
-    if (const auto error = status_of(read, status)) return {false, error};
-    return move_aside(root, folder, name, &status);
-}
-
-Aside set_aside(const Root& root, const FileDescriptor& folder, const std::string& name) {
-    return move_aside(root, folder, name, nullptr);
+Aside make_way_for_quarantine(const Root& root) {
+    const std::string aside = name_aside(layout::kQuarantine);
+    if (::renameat(root.get(), layout::kQuarantine, root.get(), aside.c_str()) != 0) return {false, last_error()};
+    std::error_code error;
+    const auto quarantine = root.make_folder(layout::kQuarantine, error);
+    if (!error && ::renameat(root.get(), aside.c_str(), quarantine.get(), aside.c_str()) != 0) error = last_error();
+    return {!error, error};
 }
 
 }  // namespace convt_jit

@@ -7,13 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdint>
-#include <ctime>
 #include <utility>
 
 namespace convt_jit {
@@ -49,7 +49,27 @@ Writer this_writer() { return {host_name(), ::getpid(), fmt::format("{:016x}", r
 
 bool is_local(const Writer& writer) { return writer.host == host_name(); }
 
-bool is_running(pid_t pid) noexcept { return ::kill(pid, 0) == 0 || errno != ESRCH; }
+bool is_running(pid_t pid) noexcept {
+    if (::kill(pid, 0) != 0 && errno == ESRCH) return false;
+    std::array<char, 64> path{};
+    *fmt::format_to_n(path.data(), path.size() - 1, "/proc/{}/stat", pid).out = '\0';
+    std::error_code error;
+    const auto file = open_at(AT_FDCWD, path.data(), O_RDONLY, 0, error);
+    if (error) return true;  // no /proc here: then a number in use is all that is known
+    std::array<char, 1024> text{};
+    const auto length = ::read(file.get(), text.data(), text.size());
+    return length <= 0 || !has_ended({text.data(), static_cast<std::size_t>(length)});
+}
+
+bool has_ended(std::string_view stat) noexcept {
+    // "PID (NAME) STATE ...", where a name may hold brackets and blanks; the 18th of what follows it counts threads.
+    const auto name_end = stat.rfind(')');
+    if (name_end == std::string_view::npos || name_end + 2 >= stat.size()) return false;
+    std::string_view rest = stat.substr(name_end + 2);
+    const char state = rest.front();
+    for (int field = 1; field < 18; ++field) rest.remove_prefix(std::min(rest.size(), rest.find(' ') + 1));
+    return state == 'X' || state == 'x' || (state == 'Z' && rest.starts_with("1 "));
+}
 
 std::string to_string(const Writer& writer) { return fmt::format("{}-{}-{}", writer.host, writer.pid, writer.random); }
 
@@ -96,7 +116,7 @@ std::size_t sweep_orphans(const FileDescriptor& folder, bool dry_run, std::error
         facts.local = is_local(*writer);
         facts.running = is_running(writer->pid);
         facts.locked = ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-        facts.age = std::chrono::seconds(std::time(nullptr) - status.st_mtime);
+        facts.age = age_of(status);
         if (!is_orphan(facts)) return;
         if (dry_run || ::unlinkat(folder.get(), name.c_str(), 0) == 0)
             ++count;

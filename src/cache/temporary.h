@@ -28,6 +28,9 @@ struct Writer {
 [[nodiscard]] bool is_local(const Writer& writer);
 // Whether a process of that number runs; says nothing about another host.
 [[nodiscard]] bool is_running(pid_t pid) noexcept;
+// Whether what /proc/PID/stat says is said of a process that has ended: a zombie has a number, and does nothing any
+// more but wait for its parent. One whose first thread alone has ended runs on.
+[[nodiscard]] bool has_ended(std::string_view stat) noexcept;
 
 // "node7-4711-00c0ffee00c0ffee"
 [[nodiscard]] std::string to_string(const Writer& writer);

@@ -4,6 +4,7 @@
 #include "cache/holders.h"
 #include "cache/key_lock.h"
 #include "cache/layout.h"
+#include "cache/recognition.h"
 #include "cache/usage.h"
 
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <functional>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -38,12 +40,13 @@ Eviction evict(const Root& root, const Candidate& victim) {
     return {false, errno == ENOENT ? std::string() : std::generic_category().message(errno)};
 }
 
-std::vector<Candidate> candidates_of(const Root& root, bool with_arch, std::vector<LeftOut>& left_out) {
-    const auto held = held_keys(root);
+std::vector<Candidate> candidates_of(const Root& root, bool with_arch, const Holdings& held,
+                                     std::vector<LeftOut>& left_out) {
     std::vector<Candidate> candidates;
     for (auto& item : list_items(root, &left_out)) {
+        if (!item.is_file) continue;  // no entry that could be used or evicted; verify moves it out of the way
         Candidate candidate{std::move(item.key), {}, item.bytes, item.used, false};
-        candidate.in_use = held.contains(candidate.key);
+        candidate.in_use = held.keys.contains(candidate.key);
         if (with_arch)
             if (const auto listed = read_header(root, candidate.key)) candidate.arch = listed->entry.key.arch;
         candidates.push_back(std::move(candidate));
@@ -58,30 +61,27 @@ CacheTime time_among(const Root& root, const std::vector<Candidate>& candidates)
     return time;
 }
 
-// Whether anything in it has the name of something of a cache. What has nothing to be trimmed is left as it is: the
-// directory may be any, named by mistake.
-bool is_cache(const Root& root) {
-    bool found = false;
-    static_cast<void>(for_each_name(root.directory(), [&](const std::string& name) {
-        found = found || layout::is_own(name) || layout::is_fan_out(name);
-    }));
-    return found;
-}
-
-using Policy = std::function<std::vector<Verdict>(const std::vector<Candidate>&, const CacheTime&)>;
+struct Circumstances {
+    CacheTime time;
+    bool holders_known = true;
+};
+using Policy = std::function<std::vector<Verdict>(const std::vector<Candidate>&, const Circumstances&)>;
 
 TrimReport carry_out(const Root& root, const Policy& policy, bool with_arch, bool dry_run) {
     TrimReport report;
-    report.no_cache = !is_cache(root);
+    report.no_cache = !may_be_cache(root.directory());
     if (report.no_cache) return report;
-    KeyLock lock(root);
-    if (!dry_run && lock.try_lock_trim() == LockState::busy) {
+    std::optional<KeyLock> lock;  // makes its file where there is none
+    if (!dry_run && lock.emplace(root).try_lock_trim() == LockState::busy) {
         report.busy = true;
         return report;
     }
     report.orphans = sweep_all(root, dry_run);
-    auto candidates = candidates_of(root, with_arch, report.left_out);
-    const auto verdicts = policy(candidates, time_among(root, candidates));
+    if (!dry_run) sweep_holders(root);
+    auto held = holdings(root);
+    auto candidates = candidates_of(root, with_arch, held, report.left_out);
+    const auto verdicts = policy(candidates, {time_among(root, candidates), held.unknown.empty()});
+    report.holders_unknown = std::move(held.unknown);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         const std::uint64_t bytes = candidates[i].bytes;
         report.bytes_before += bytes;
@@ -101,8 +101,8 @@ TrimReport trim(const Root& root, std::uint64_t max_bytes, std::uint64_t target_
                 std::chrono::seconds recent) {
     return carry_out(
         root,
-        [&](const std::vector<Candidate>& candidates, const CacheTime& time) {
-            return trim_verdicts(candidates, {max_bytes, target_bytes, recent, time});
+        [&](const std::vector<Candidate>& candidates, const Circumstances& now) {
+            return trim_verdicts(candidates, {max_bytes, target_bytes, recent, now.time, now.holders_known});
         },
         false, dry_run);
 }
@@ -111,8 +111,9 @@ TrimReport prune(const Root& root, PruneRule rule, bool dry_run) {
     const bool with_arch = !rule.archs.empty();
     return carry_out(
         root,
-        [&](const std::vector<Candidate>& candidates, const CacheTime& time) {
-            rule.time = time;
+        [&](const std::vector<Candidate>& candidates, const Circumstances& now) {
+            rule.wall = now.time.wall;
+            rule.holders_known = now.holders_known;
             return prune_verdicts(candidates, rule);
         },
         with_arch, dry_run);

@@ -27,6 +27,7 @@ struct TrimReport {
     bool no_cache = false;          // nothing in the directory is of a cache: nothing was done
     bool busy = false;              // another process trims: nothing was done
     std::vector<LeftOut> left_out;  // folders whose entries were not judged
+    std::string holders_unknown;    // why nobody can tell what is in use (nothing goes then); empty: it is known
 };
 
 // Below `max_bytes` nothing goes; above it, the least recently used go until `target_bytes` are left. A dry run says

@@ -1,5 +1,6 @@
 #include "cache/verify.h"
 
+#include "cache/compilers.h"
 #include "cache/entry_file.h"
 #include "cache/holders.h"
 #include "cache/inventory.h"
@@ -28,7 +29,9 @@ public:
     Verifier(const Root& root, bool repair) : root_(root), repair_(repair) {}
 
     CacheVerification run() {
+        own(layout::kQuarantine);  // first: the others are moved there
         static_cast<void>(for_each_name(root_.directory(), [&](const std::string& name) {
+            if (name == layout::kQuarantine) return;
             if (layout::is_fan_out(name))
                 folder(name);
             else if (layout::is_own(name))
@@ -49,28 +52,62 @@ public:
     }
 
 private:
-    static bool is_own_folder(std::string_view name) {
-        return name == layout::kQuarantine || name == layout::kProducers || name == layout::kCompilers ||
-               name == layout::kHolders;
+    // What is in a folder, if it is still there.
+    static bool look(const FileDescriptor& folder, const std::string& name, struct stat& status) {
+        return ::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
     }
 
     // What it should be is made anew once nothing is in its place.
     void own(const std::string& name) {
         struct stat status {};
-        if (::fstatat(root_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;
-        const bool folder = is_own_folder(name);
+        if (!look(root_.directory(), name, status)) return;
+        const bool folder = layout::is_own_folder(name);
         if (folder ? S_ISDIR(status.st_mode) : S_ISREG(status.st_mode)) return usable(name, folder);
         const std::string why = S_ISLNK(status.st_mode) ? link_error().message()
                                 : folder                ? "it is no folder"
                                                         : "it is no regular file";
-        add_bad(CacheFindingKind::unreadable, name, why, [&] { return set_aside(root_, root_.directory(), name); });
+        add_bad(CacheFindingKind::unreadable, name, why, [&] {
+            return name == layout::kQuarantine ? make_way_for_quarantine(root_)
+                                               : set_aside(root_, root_.directory(), name, status);
+        });
     }
 
     // What a lookup would not use: a list of producers, or a lock that nobody waits for.
     void usable(const std::string& name, bool folder) {
         std::error_code error;
-        static_cast<void>(folder ? root_.folder(name, error) : root_.file(root_.directory(), name, error));
+        const auto opened = folder ? root_.folder(name, error) : root_.file(root_.directory(), name, error);
+        if (!error && name == layout::kHolders) error = records(opened, name, is_holder, no_damage);
+        if (!error && name == layout::kCompilers) error = records(opened, name, is_digest, damage_of_compiler);
         if (error && !is(error, ENOENT)) add(kind_of(error), name, error.message());
+    }
+
+    static bool is_holder(std::string_view name) { return parse_writer(name).has_value(); }
+    static std::string no_damage(const std::string&, const FileDescriptor&) { return {}; }
+    static std::string damage_of_compiler(const std::string& name, const FileDescriptor& file) {
+        std::error_code error;
+        const auto text = read_whole(file, kMaxCompilerRecord, error);
+        if (error && error != std::errc::file_too_large) return error.message();
+        return text && parse_compiler_record(name, *text) ? "" : "its checksum differs: it is taken for no record";
+    }
+
+    // The small files in a folder of the cache's own; `damage` says what is wrong with the content of one.
+    std::error_code records(const FileDescriptor& folder, const std::string& folder_name,
+                            bool (*is_one)(std::string_view name),
+                            std::string (*damage)(const std::string& name, const FileDescriptor& file)) {
+        return for_each_name(folder, [&](const std::string& name) {
+            struct stat status {};
+            if (!is_one(name) || !look(folder, name, status)) return;
+            const std::string path = folder_name + "/" + name;
+            const auto aside = [&] { return set_aside(root_, folder, name, status); };
+            if (!S_ISREG(status.st_mode))
+                return add_bad(CacheFindingKind::unreadable, path, "it is no regular file", aside);
+            std::error_code error;
+            const auto file = root_.file(folder, name, error);
+            if (is(error, ENOENT)) return;
+            if (error) return add(kind_of(error), path, error.message());
+            if (const std::string why = damage(name, file); !why.empty())
+                add_bad(CacheFindingKind::damaged, path, why, aside);
+        });
     }
 
     void add(CacheFindingKind kind, const std::string& path, const std::string& why) {
@@ -91,7 +128,7 @@ private:
         if (aside.error)
             failure = "it could not be moved to quarantine: " + aside.error.message();
         else if (repair_ && !aside.moved)
-            failure = "another process put a new one there meanwhile";
+            failure = "another process has moved or replaced it meanwhile";
         result_.findings.push_back({kind, path, why, aside.moved, std::move(failure)});
     }
 
@@ -103,17 +140,19 @@ private:
         std::error_code error;
         const auto opened = root_.folder(folder_name, error);
         // Nothing can be kept in what is no folder, until it is out of the way.
-        if (is(error, ENOTDIR) || is_link(error))
+        struct stat status {};
+        if ((is(error, ENOTDIR) || is_link(error)) && look(root_.directory(), folder_name, status))
             return add_bad(CacheFindingKind::unreadable, folder_name, error.message(),
-                           [&] { return set_aside(root_, root_.directory(), folder_name); });
+                           [&] { return set_aside(root_, root_.directory(), folder_name, status); });
         if (error) return add(kind_of(error), folder_name, error.message());
         error = for_each_name(opened, [&](const std::string& name) {
             const std::string path = folder_name + "/" + name, key = layout::key_of(name);
             if (key.empty()) {
                 if (!parse_temporary_name(name)) add(CacheFindingKind::stray, path, "it is no file of the cache");
             } else if (layout::fan_out(key) != folder_name) {
-                add_bad(CacheFindingKind::misplaced, path, "it lies in the folder of other keys",
-                        [&] { return set_aside(root_, opened, name); });
+                if (struct stat seen{}; look(opened, name, seen))
+                    add_bad(CacheFindingKind::misplaced, path, "it lies in the folder of other keys",
+                            [&] { return set_aside(root_, opened, name, seen); });
             } else {
                 entry(path, key);
             }
@@ -133,9 +172,8 @@ private:
             add(CacheFindingKind::other_format, path, read.damage);
         } else {
             const std::string name = layout::entry_name(key);
-            add_bad(format ? CacheFindingKind::misplaced : CacheFindingKind::damaged, path, read.damage, [&] {
-                return read.file ? set_aside(root_, read.folder, name, read.file) : set_aside(root_, read.folder, name);
-            });
+            add_bad(format ? CacheFindingKind::misplaced : CacheFindingKind::damaged, path, read.damage,
+                    [&] { return set_aside(root_, read.folder, name, read.seen); });
         }
     }
 
@@ -154,7 +192,7 @@ private:
     void rebuild() {
         for (const auto& producer : producers_) register_producer(root_, producer);
         set_usage(root_, total_bytes(list_items(root_)));
-        static_cast<void>(held_keys(root_));  // removes what dead processes left
+        sweep_holders(root_);
     }
 
     const Root& root_;

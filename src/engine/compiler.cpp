@@ -1,6 +1,6 @@
 #include "engine/compiler.h"
 
-#include "cache/producers.h"
+#include "cache/compilers.h"
 #include "compile/identity.h"
 #include "convt_jit/error.h"
 

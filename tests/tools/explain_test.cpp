@@ -1,5 +1,7 @@
 #include "filled_cache.h"
 
+#include <xxhash.h>
+
 namespace convt_jit::tools::test {
 namespace {
 
@@ -28,6 +30,30 @@ TEST_F(ExplainTool, AMissNamesTheNearestAndWhatDiffers) {
     const Outcome layer = convt("cache explain 'c2 o2 k3 tanh' --arch sm_80");
     EXPECT_EQ(layer.code, 1);
     for (const char* part : {"miss; nearest", "layer", "relu", "tanh"}) EXPECT_THAT(layer.out, HasSubstr(part));
+}
+
+// Whoever can write to the cache can have it name any compiler.
+TEST_F(ExplainTool, NothingOfAProducerReachesTheTerminalAsACommand) {
+    const auto record = std::filesystem::directory_iterator(cache_path() / "compilers")->path();
+    const std::string producer = "nvrtc \x1b[31m1.0";
+    const std::string text = record.filename().string() + "\n" + producer;
+    XXH128_canonical_t digest;
+    XXH128_canonicalFromHash(&digest, XXH3_128bits(text.data(), text.size()));
+    std::string forged = producer + "\n";
+    for (const unsigned char byte : digest.digest) forged += fmt::format("{:02x}", byte);
+    write_text(record, forged + "\n");
+    const Outcome outcome = convt(fmt::format("cache explain '{}' --arch sm_80", kFirst));
+    EXPECT_THAT(outcome.out, HasSubstr("nvrtc \\x1b[31m1.0"));
+    EXPECT_EQ((outcome.out + outcome.err).find('\x1b'), std::string::npos);
+}
+
+TEST_F(ExplainTool, ADamagedRecordOfACompilerHidesNothing) {
+    const auto record = std::filesystem::directory_iterator(cache_path() / "compilers")->path();
+    write_text(record, "nvrtc 1.0\n");
+    EXPECT_EQ(convt(fmt::format("cache explain '{}' --arch sm_80", kFirst)).code, 0);
+    EXPECT_EQ(convt(fmt::format("warmup '{}' --arch sm_80 --check", kFirst)).code, 0);
+    EXPECT_EQ(answer("verify --repair", 1).at("findings").at(0).at("mended"), true);
+    EXPECT_EQ(convt("cache verify").code, 0);
 }
 
 TEST_F(ExplainTool, SaysWhyAnEntryIsNotUsed) {

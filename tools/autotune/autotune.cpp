@@ -4,6 +4,8 @@
 #include "subject/apart.h"
 #include "subject/argument.h"
 #include "subject/choice.h"
+#include "subject/json_text.h"
+#include "subject/message.h"
 #include "subject/output_file.h"
 #include "subject/progress.h"
 #include "subject/trial.h"
@@ -207,12 +209,12 @@ int autotune(const Options& options) {
             tune(engine, device, named, options, flush, progress, results);
         } catch (const std::exception& error) {
             ++failed;
-            fmt::print("{:<18} FAILED {}\n", title(named), error.what());
+            fmt::print("{:<18} FAILED {}\n", title(named), shown(error.what()));
         }
         engine.clear();
         if (!options.json.empty())
             write_file(options.json,
-                       nlohmann::ordered_json{{"card", device.name()}, {"results", results}}.dump(1) + "\n");
+                       json_text(nlohmann::ordered_json{{"card", device.name()}, {"results", results}}, 1) + "\n");
     }
     progress.done();
     return failed == 0 ? 0 : 1;

@@ -5,6 +5,7 @@
 #include "cache/listing.h"
 #include "cache/place.h"
 #include "cache/transfer.h"
+#include "subject/answer.h"
 #include "subject/argument.h"
 #include "subject/message.h"
 
@@ -32,7 +33,7 @@ struct Command {
         declare(*command, all->options);
         all->place.add_to(*command);
         command->callback([all, &status, run = carry_out] {
-            status = run(all->place, all->options);
+            status = answered(all->place.json, [&] { return run(all->place, all->options); });
             finish_output();
         });
     }

@@ -1,6 +1,7 @@
 #include "cache/care.h"
 
 #include "cache/listing.h"
+#include "subject/answer.h"
 #include "subject/arch.h"
 #include "subject/message.h"
 #include "subject/quantity.h"
@@ -16,7 +17,35 @@
 namespace convt_jit::tools {
 namespace {
 
+// Why a trim did not do all that was asked; empty: it did.
+std::string trouble_of(const CacheTrim& t) {
+    const auto number = [&](auto is_one) {
+        return counted(static_cast<std::size_t>(std::count_if(t.verdicts.begin(), t.verdicts.end(), is_one)), "entry",
+                       "entries");
+    };
+    const auto failed = [](const CacheVerdict& v) { return !v.failure.empty(); };
+    const auto unknown = [](const CacheVerdict& v) { return v.verdict == "holders unknown"; };
+    std::vector<std::string> troubles;
+    if (t.busy) troubles.emplace_back("another process is trimming that cache; nothing was done");
+    if (std::any_of(t.verdicts.begin(), t.verdicts.end(), failed))
+        troubles.push_back(number(failed) + " could not be removed");
+    if (std::any_of(t.verdicts.begin(), t.verdicts.end(), unknown))
+        troubles.push_back(number(unknown) + " not removed, as nobody can tell what is in use");
+    return joined(troubles);
+}
+
+// Why `verify` is not content; empty: it is.
+std::string trouble_of(const CacheVerification& v) {
+    std::vector<std::string> troubles;
+    if (v.damaged()) troubles.emplace_back("something was damaged or cannot be read");
+    if (v.untrusted() > 0) troubles.emplace_back("something is not trusted");
+    if (std::any_of(v.findings.begin(), v.findings.end(), [](const CacheFinding& f) { return !f.failure.empty(); }))
+        troubles.emplace_back("something could not be repaired");
+    return joined(troubles);
+}
+
 int tell(const Place& place, const CacheTrim& t, bool dry_run) {
+    const std::string error = trouble_of(t);
     if (place.json) {
         nlohmann::json verdicts = nlohmann::json::array();
         for (const CacheVerdict& v : t.verdicts)
@@ -27,15 +56,18 @@ int tell(const Place& place, const CacheTrim& t, bool dry_run) {
                                 {"evicted", v.evicted},
                                 {"bytes", v.bytes},
                                 {"last_used", v.last_used}});
-        print({{"dry_run", dry_run},
-               {"busy", t.busy},
-               {"no_cache", t.no_cache},
-               {"evicted", t.evicted},
-               {"orphans", t.orphans},
-               {"bytes_before", t.bytes_before},
-               {"bytes_after", t.bytes_after},
-               {"skipped", to_json(t.skipped)},
-               {"verdicts", verdicts}});
+        nlohmann::json answer = {{"dry_run", dry_run},
+                                 {"busy", t.busy},
+                                 {"no_cache", t.no_cache},
+                                 {"evicted", t.evicted},
+                                 {"orphans", t.orphans},
+                                 {"bytes_before", t.bytes_before},
+                                 {"bytes_after", t.bytes_after},
+                                 {"holders_unknown", t.holders_unknown},
+                                 {"skipped", to_json(t.skipped)},
+                                 {"verdicts", verdicts}};
+        add_error(answer, error);
+        print(answer);
     } else if (!t.busy) {
         for (const CacheVerdict& v : t.verdicts)
             fmt::print("{}  {:>10}  {}  {}{}\n", v.key, format_bytes(v.bytes), format_date(v.last_used), v.verdict,
@@ -50,17 +82,15 @@ int tell(const Place& place, const CacheTrim& t, bool dry_run) {
     if (t.no_cache)
         complain(shown_in_line(
             fmt::format("{}: nothing in it is of a cache, and nothing was done", Cache(place.directory).directory())));
-    if (t.busy) complain("another process is trimming that cache; nothing was done");
-    const auto failed = static_cast<std::size_t>(
-        std::count_if(t.verdicts.begin(), t.verdicts.end(), [](const CacheVerdict& v) { return !v.failure.empty(); }));
-    if (failed > 0) complain(fmt::format("{} could not be removed", counted(failed, "entry", "entries")));
-    return t.busy || failed > 0 ? 1 : 0;
+    if (!error.empty()) complain(error);
+    return error.empty() ? 0 : 1;
 }
 
 }  // namespace
 
 int verify(const Place& place, bool repair) {
     const CacheVerification v = place.existing().verify(repair);
+    const std::string error = trouble_of(v);
     if (place.json) {
         nlohmann::json findings = nlohmann::json::array();
         for (const CacheFinding& f : v.findings)
@@ -69,13 +99,11 @@ int verify(const Place& place, bool repair) {
                                 {"why", f.why},
                                 {"mended", f.mended},
                                 {"failure", f.failure}});
-        print({{"damaged", v.damaged()},
-               {"untrusted", v.untrusted()},
-               {"sound", v.sound},
-               {"bytes", v.bytes},
-               {"orphans", v.orphans},
-               {"repair", repair},
-               {"findings", findings}});
+        nlohmann::json answer = {{"damaged", v.damaged()}, {"untrusted", v.untrusted()}, {"sound", v.sound},
+                                 {"bytes", v.bytes},       {"orphans", v.orphans},       {"repair", repair},
+                                 {"findings", findings}};
+        add_error(answer, error);
+        print(answer);
     } else {
         for (const CacheFinding& f : v.findings)
             fmt::print("{}: {}: {}{}\n", to_string(f.kind), shown_in_line(f.path), shown_in_line(f.why),
@@ -89,9 +117,7 @@ int verify(const Place& place, bool repair) {
                    counted(v.findings.size(), "finding", "findings"), counted(v.orphans, "orphan", "orphans"),
                    repair && v.orphans > 0 ? " (removed)" : "");
     }
-    const bool failed =
-        std::any_of(v.findings.begin(), v.findings.end(), [](const CacheFinding& f) { return !f.failure.empty(); });
-    return v.damaged() || v.untrusted() > 0 || failed ? 1 : 0;
+    return error.empty() ? 0 : 1;
 }
 
 int trim(const Place& place, const TrimOptions& options) {

@@ -22,7 +22,7 @@ struct PruneOptions {
 // 1 where something is damaged, also where it was repaired: it is no sign of a sound disk. 1 also where something is
 // not trusted: it is there, and serves nobody.
 [[nodiscard]] int verify(const Place& place, bool repair);
-// 1 where another process is trimming, and thus nothing was done.
+// 1 where another process is trimming, and thus nothing was done, and where something that had to go could not.
 [[nodiscard]] int trim(const Place& place, const TrimOptions& options);
 [[nodiscard]] int prune(const Place& place, const PruneOptions& options);
 

@@ -3,6 +3,7 @@
 #include "cache/listing.h"
 #include "cache/lookup.h"
 #include "convt_jit/engine.h"
+#include "subject/answer.h"
 #include "subject/arch.h"
 #include "subject/message.h"
 #include "subject/usage_error.h"
@@ -35,22 +36,24 @@ nlohmann::json answer(const CacheWanted& wanted, const Lookup& lookup) {
     nlohmann::json differing = nlohmann::json::array();
     for (const CacheDifference& d : e.differing)
         differing.push_back({{"field", d.field}, {"wanted", d.wanted}, {"nearest", d.nearest}});
-    return {{"wanted",
-             {{"source", wanted.fields.source},
-              {"options", wanted.fields.options},
-              {"arch", wanted.fields.arch},
-              {"producer", wanted.fields.producer},
-              {"format", wanted.fields.format},
-              {"layer", wanted.layer},
-              {"plan", wanted.plan},
-              {"library", wanted.library}}},
-            {"key", e.key},
-            {"directory", lookup.directory},
-            {"hit", entry(e.hit)},
-            {"nearest", entry(e.nearest)},
-            {"differing", differing},
-            {"passed_over", lookup.passed_over},
-            {"directories", to_json(lookup.reasons)}};
+    nlohmann::json all = {{"wanted",
+                           {{"source", wanted.fields.source},
+                            {"options", wanted.fields.options},
+                            {"arch", wanted.fields.arch},
+                            {"producer", wanted.fields.producer},
+                            {"format", wanted.fields.format},
+                            {"layer", wanted.layer},
+                            {"plan", wanted.plan},
+                            {"library", wanted.library}}},
+                          {"key", e.key},
+                          {"directory", lookup.directory},
+                          {"hit", entry(e.hit)},
+                          {"nearest", entry(e.nearest)},
+                          {"differing", differing},
+                          {"passed_over", lookup.passed_over},
+                          {"directories", to_json(lookup.reasons)}};
+    if (!e.hit) add_error(all, "no entry serves");
+    return all;
 }
 
 void tell(const CacheWanted& wanted, const Lookup& lookup) {
@@ -58,9 +61,11 @@ void tell(const CacheWanted& wanted, const Lookup& lookup) {
     const std::string producer = wanted.fields.producer.empty()
                                      ? "not known here; the newest that filled the cache serves"
                                      : wanted.fields.producer;
-    fmt::print("wanted\n  layer      {}\n  plan       {}\n", wanted.layer, wanted.plan);
+    const auto clean = [](const std::string& text) { return shown_in_line(text); };  // a producer is read from the disk
+    fmt::print("wanted\n  layer      {}\n  plan       {}\n", clean(wanted.layer), clean(wanted.plan));
     fmt::print("  source     {}\n  options    {}\n  arch       {}\n  producer   {}\n  format     {}\n",
-               wanted.fields.source, wanted.fields.options, wanted.fields.arch, producer, wanted.fields.format);
+               clean(wanted.fields.source), clean(wanted.fields.options), clean(wanted.fields.arch), clean(producer),
+               wanted.fields.format);
     if (!e.key.empty()) fmt::print("  key        {}\n", e.key);
     for (const std::string& why : lookup.passed_over) fmt::print("passed over: {}\n", shown_in_line(why));
     for (const NotServed& reason : lookup.reasons)

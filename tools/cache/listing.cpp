@@ -1,5 +1,6 @@
 #include "cache/listing.h"
 
+#include "subject/answer.h"
 #include "subject/apart.h"
 #include "subject/message.h"
 #include "subject/output_file.h"
@@ -74,7 +75,7 @@ nlohmann::json to_json(const std::vector<CacheSkipped>& skipped) {
 
 void complain_of(const std::vector<CacheSkipped>& skipped) {
     for (const CacheSkipped& s : skipped)
-        complain(fmt::format("warning: folder {} is skipped, with all its entries: {}", s.path, s.why));
+        complain(shown_in_line(fmt::format("warning: folder {} is skipped, with all its entries: {}", s.path, s.why)));
 }
 
 int ls(const Place& place) {
@@ -131,6 +132,7 @@ int stat(const Place& place) {
                {"quarantined", s.quarantined},
                {"orphans", s.orphans},
                {"processes", s.processes},
+               {"holders_unknown", s.holders_unknown},
                {"oldest_use", s.oldest_use},
                {"newest_use", s.newest_use},
                {"skipped", to_json(s.skipped)}});
@@ -147,6 +149,8 @@ int stat(const Place& place) {
                shown_in_line(fmt::format("{}", fmt::join(s.producers, ", "))), format_date(s.oldest_use),
                format_date(s.newest_use));
     fmt::print("quarantined  {}\norphans      {} (temporary files of processes that died)\n", s.quarantined, s.orphans);
+    if (!s.holders_unknown.empty())
+        fmt::print("holders      unknown, so all entries may be in use: {}\n", shown_in_line(s.holders_unknown));
     if (!s.skipped.empty())
         fmt::print("skipped      {} that cannot be read\n", counted(s.skipped.size(), "folder", "folders"));
     return 0;

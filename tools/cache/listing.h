@@ -3,6 +3,8 @@
 
 #include "cache/place.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <string>
 #include <vector>
 

@@ -1,13 +1,10 @@
 #include "cache/place.h"
 
 #include "subject/apart.h"
-#include "subject/json_text.h"
 #include "subject/usage_error.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
@@ -52,7 +49,5 @@ Cache Place::existing() const {
                                      directory ? "" : " (nothing has been cached there yet)"));
     return cache;
 }
-
-void print(const nlohmann::json& json) { fmt::print("{}\n", json_text(json, 2)); }
 
 }  // namespace convt_jit::tools

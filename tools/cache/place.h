@@ -4,7 +4,6 @@
 #include "convt_jit/cache.h"
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json_fwd.hpp>
 
 #include <optional>
 #include <string>
@@ -28,8 +27,5 @@ struct Place {
     // The same, but it may still have to be made.
     [[nodiscard]] Cache any() const;
 };
-
-// On standard output; a name that is not UTF-8 does not stop it.
-void print(const nlohmann::json& json);
 
 }  // namespace convt_jit::tools

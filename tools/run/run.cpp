@@ -1,10 +1,10 @@
 #include "run/run.h"
 
+#include "subject/answer.h"
 #include "subject/apart.h"
 #include "subject/argument.h"
 #include "subject/check.h"
 #include "subject/choice.h"
-#include "subject/json_text.h"
 #include "subject/message.h"
 #include "subject/output_file.h"
 #include "subject/progress.h"
@@ -124,6 +124,7 @@ nlohmann::json to_json_object(const Outcome& o, const Device& device) {
                   {"wrong_nonfinite", o.verdict->errors.wrong_nonfinite},
                   {"allowed_rel_l2", o.verdict->allowed},
                   {"against", o.verdict->against}});
+    if (!o.good()) j["error"] = "the result is wrong";
     return j;
 }
 
@@ -135,7 +136,7 @@ void print(const Outcome& o) {
     }
     fmt::print("  output   {}x{}x{}\n", o.shape.batch, o.named.layer.out_channels,
                to_string(output_size(o.named.layer, o.shape.input)));
-    fmt::print("  plan     {}\n", o.info.plan);
+    fmt::print("  plan     {}\n", shown_in_line(o.info.plan));
     fmt::print("  kernel   {}, {} threads, {} registers, {} bytes shared\n", o.info.arch, o.info.threads,
                o.info.registers, o.info.shared_bytes);
     fmt::print("  from     {}: render {:.2f} ms, compile {:.1f} ms, load {:.2f} ms; run {:.3f} ms\n",
@@ -154,7 +155,7 @@ int run(const Options& options) {
     check_usage(options, layers);
     std::string why;
     const Device device = options.backend.device(why);
-    if (!options.json) fmt::print("backend: {} ({})\n", device.name(), why);
+    if (!options.json) fmt::print("backend: {} ({})\n", shown_in_line(device.name()), shown_in_line(why));
     Engine engine;
     nlohmann::json all = nlohmann::json::array();
     bool good = true;
@@ -170,7 +171,7 @@ int run(const Options& options) {
         else
             print(outcome);
     }
-    if (options.json) fmt::print("{}\n", json_text(all, 2));
+    if (options.json) tools::print(all);
     finish_output();
     return good ? 0 : 1;
 }
@@ -192,7 +193,7 @@ void add_run(CLI::App& app, int& status) {
         ->capture_default_str();
     options->plan.add_to(*command);
     command->add_flag("--exact-nonfinite", options->exact_nonfinite, "keep non-finite weights exact at the border");
-    command->callback([options, &status] { status = run(*options); });
+    command->callback([options, &status] { status = answered(options->json, [&] { return run(*options); }); });
 }
 
 }  // namespace convt_jit::tools

@@ -35,6 +35,15 @@ bool lies_in(fs::path path, const fs::path& directory) {
     return false;
 }
 
+// The cache that it would lie in, whoever's; empty: none.
+fs::path cache_around(fs::path path) {
+    while (path.has_relative_path()) {
+        path = path.parent_path();
+        if (looks_like_cache(path.string())) return path;
+    }
+    return {};
+}
+
 // Where a directory is to be made, or one above it.
 bool in_the_way_of(const fs::path& path, const fs::path& directory) {
     std::error_code error;
@@ -105,6 +114,12 @@ void expect_apart(const NamedFile& output, const std::vector<NamedFile>& inputs)
                 throw UsageError(
                     fmt::format("{}: \"{}\" is within the cache directory {}; allowed: a file outside of it", option,
                                 path, directory));
+        if (const fs::path cache = cache_around(file); !cache.empty())
+            throw UsageError(fmt::format(
+                "{}: \"{}\" is within {}, which looks like a cache directory; allowed: a file outside of it", option,
+                path, cache.string()));
+        if (file.parent_path() == "/dev")
+            throw UsageError(fmt::format("{}: \"{}\" is no device; allowed: a file outside of /dev", option, path));
         if (is_entry(file))
             throw UsageError(fmt::format("{}: \"{}\" is an entry of a cache; allowed: another file", option, path));
     }

@@ -1,4 +1,4 @@
-// Apart: an output is neither what the same command reads nor a file of the cache.
+// Apart: an output is neither what the same command reads nor a file of a cache.
 #pragma once
 
 #include <string>
@@ -14,8 +14,9 @@ using NamedFile = std::pair<std::string, std::string>;
 [[nodiscard]] const std::vector<std::string>& environment_caches();
 
 // Throws UsageError where writing to `output` would take the place of one of `inputs`, or of anything in a directory
-// that the cache is read from, or that the environment names, or of an entry of whichever cache. Files are compared by
-// what they are, not by their names: a link to one is that one.
+// that the cache is read from, or that the environment names, or that looks like a cache, or of an entry of whichever
+// cache, or be a file among the devices. Files are compared by what they are, not by their names: a link to one is that
+// one.
 void expect_apart(const NamedFile& output, const std::vector<NamedFile>& inputs);
 
 }  // namespace convt_jit::tools

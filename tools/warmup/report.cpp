@@ -1,6 +1,6 @@
 #include "warmup/report.h"
 
-#include "cache/place.h"
+#include "subject/answer.h"
 #include "subject/json_text.h"
 #include "subject/message.h"
 #include "subject/quantity.h"
@@ -117,23 +117,33 @@ void print_json(const Report& report) {
     const Tally tally = count(report.filling.results);
     std::size_t targets = 0;
     for (const Job& job : report.jobs) targets += job.targets.size();
-    print({{"kernels", report.jobs.size()},
-           {"targets", targets},
-           {"compiled", tally.compiled},
-           {"hits", tally.found},
-           {"missing", tally.missing},
-           {"failed", tally.failed},
-           {"left", tally.left},
-           {"interrupted", report.interrupted},
-           {"seconds", report.seconds},
-           {"jobs", report.filling.jobs},
-           {"peak_bytes", report.filling.peak_bytes},
-           {"bytes", report.capacity.needed},
-           {"max_bytes", report.capacity.cap},
-           {"over_cap", report.capacity.exceeded()},
-           {"failures", list(report, State::failed)},
-           {"missing_layers", list(report, State::missing)},
-           {"passed_over", list_passed_over(report)}});
+    json answer = {{"kernels", report.jobs.size()},
+                   {"targets", targets},
+                   {"compiled", tally.compiled},
+                   {"hits", tally.found},
+                   {"missing", tally.missing},
+                   {"failed", tally.failed},
+                   {"left", tally.left},
+                   {"interrupted", report.interrupted},
+                   {"seconds", report.seconds},
+                   {"jobs", report.filling.jobs},
+                   {"peak_bytes", report.filling.peak_bytes},
+                   {"bytes", report.capacity.needed},
+                   {"max_bytes", report.capacity.cap},
+                   {"over_cap", report.capacity.exceeded()},
+                   {"failures", list(report, State::failed)},
+                   {"missing_layers", list(report, State::missing)},
+                   {"passed_over", list_passed_over(report)}};
+    std::vector<std::string> troubles;
+    const auto add = [&](std::size_t number, const char* what) {
+        if (number > 0) troubles.push_back(counted(number, "kernel", "kernels") + " " + what);
+    };
+    add(tally.failed, "failed");
+    add(tally.missing, "missing");
+    add(tally.left, "left");
+    if (report.capacity.exceeded() && !report.checked) troubles.emplace_back("the cache's cap is too small for all");
+    add_error(answer, joined(troubles));
+    print(answer);
 }
 
 std::string manifest(const std::vector<Job>& jobs, const std::vector<JobResult>& results) {

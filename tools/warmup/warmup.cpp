@@ -1,6 +1,7 @@
 #include "warmup/warmup.h"
 
 #include "cache/place.h"
+#include "subject/answer.h"
 #include "subject/apart.h"
 #include "subject/arch.h"
 #include "subject/argument.h"
@@ -193,7 +194,7 @@ void add_warmup(CLI::App& app, int& status) {
         ->type_name("FILE")
         ->check(not_empty());
     command->add_flag("--exact-nonfinite", options->exact_nonfinite, "as they are prepared with that option");
-    command->callback([options, &status] { status = run(*options); });
+    command->callback([options, &status] { status = answered(options->place.json, [&] { return run(*options); }); });
 }
 
 }  // namespace convt_jit::tools

@@ -273,6 +273,25 @@ TEST_F(Archive, NoNameLeadsOutOfTheCache) {
     }
 }
 
+TEST_F(Archive, ALinkStaysAndWhatItNamesIsReplaced) {
+    fs::create_directory(scratch / "far");
+    fs::create_symlink("far/second", scratch / "link");
+    fs::create_symlink("new.tar", scratch / "far/second");
+    EXPECT_EQ(export_archive(root("from"), scratch / "link", {}).entries, 3u);
+    EXPECT_TRUE(fs::is_symlink(scratch / "link") && fs::is_symlink(scratch / "far/second"));
+    EXPECT_EQ(check_archive(scratch / "far/new.tar").keys.size(), 3u);
+    fs::permissions(scratch / "far/new.tar", fs::perms(0600));
+    EXPECT_EQ(export_archive(root("from"), scratch / "link", {"sm_80"}).entries, 1u);
+    EXPECT_EQ(check_archive(scratch / "far/new.tar").keys.size(), 1u);
+    EXPECT_EQ(fs::status(scratch / "far/new.tar").permissions(), fs::perms(0600));
+    fs::create_symlink("loop", scratch / "loop");
+    fs::create_symlink("/proc/self/fd/0", scratch / "open");
+    for (const char* name : {"loop", "open"}) {
+        EXPECT_THROW(export_archive(root("from"), scratch / name, {}), CacheError) << name;
+        EXPECT_TRUE(fs::is_symlink(scratch / name)) << name;
+    }
+}
+
 TEST_F(Archive, BadPathsAreErrorsAndLeaveNothing) {
     EXPECT_THROW(export_archive(root("from"), scratch / "no/such/x.tar", {}), CacheError);
     EXPECT_THROW(export_archive(root("from"), scratch / "from/", {}), CacheError);

@@ -17,7 +17,7 @@ Candidate used(const std::string& key, std::int64_t seconds_ago, std::uint64_t b
     return {key, "sm_90a", bytes, kNow - seconds_ago * kSecond, in_use};
 }
 
-TrimRule rule(std::uint64_t max, std::uint64_t target) { return {max, target, 60s, {kNow, 0}}; }
+TrimRule rule(std::uint64_t max, std::uint64_t target) { return {max, target, 60s, kNow}; }
 
 }  // namespace
 
@@ -86,19 +86,43 @@ TEST(Eviction, PruningTakesArchsAndAges) {
     std::vector<Candidate> all{used("a", 10), used("b", 1000), used("c", 1000), used("d", 1000, 100, true)};
     all[2].arch = "sm_80";
     EXPECT_EQ(
-        prune_verdicts(all, {{"sm_90a"}, 500s, {kNow, 0}}),
+        prune_verdicts(all, {{"sm_90a"}, 500s, kNow}),
         (std::vector{Verdict::keep_young, Verdict::evict_pruned, Verdict::keep_other_arch, Verdict::keep_in_use}));
-    EXPECT_EQ(prune_verdicts(all, {{}, 0s, {kNow, 0}})[0], Verdict::evict_pruned);
+    EXPECT_EQ(prune_verdicts(all, {{}, 0s, kNow})[0], Verdict::evict_pruned);
     const std::vector<Candidate> archs = {{"a", "sm_90", 1, 0, false}, {"b", "sm_90a", 1, 0, false}};
-    EXPECT_EQ(prune_verdicts(archs, {{"sm_90a"}, 0s, {kNow, 0}}),
+    EXPECT_EQ(prune_verdicts(archs, {{"sm_90a"}, 0s, kNow}),
               (std::vector{Verdict::evict_pruned, Verdict::evict_pruned}));
-    EXPECT_EQ(prune_verdicts(archs, {{"sm_90"}, 0s, {kNow, 0}}),
+    EXPECT_EQ(prune_verdicts(archs, {{"sm_90"}, 0s, kNow}),
               (std::vector{Verdict::evict_pruned, Verdict::keep_other_arch}));
 }
 
+TEST(Eviction, WhatMayBeInUseStays) {
+    const std::vector<Candidate> all{used("a", 9000), used("b", 9000, 100, true), used("c", 1)};
+    TrimRule unknown = rule(0, 0);
+    unknown.holders_known = false;
+    using enum Verdict;
+    EXPECT_EQ(trim_verdicts(all, unknown), (std::vector{keep_unknown, keep_in_use, keep_recent}));
+    EXPECT_EQ(prune_verdicts(all, {{}, 500s, kNow, false}), (std::vector{keep_unknown, keep_in_use, keep_young}));
+    unknown.max_bytes = 300;
+    EXPECT_EQ(trim_verdicts(all, unknown)[0], keep_fits) << "nothing had to go";
+}
+
+TEST(Eviction, AStampAheadMakesNoOtherOld) {
+    const auto verdicts = [](std::int64_t ahead) {
+        std::vector<Candidate> all{used("young", 100), used("old", 1000), used("ahead", 0)};
+        all[2].used = ahead;
+        return prune_verdicts(all, {{}, 500s, kNow});
+    };
+    using enum Verdict;
+    for (const std::int64_t ahead : {kNow + 1, kNow + 1000 * kSecond, std::int64_t{INT64_MAX}})
+        EXPECT_EQ(verdicts(ahead), (std::vector{keep_young, evict_pruned, keep_young}));
+    EXPECT_EQ(verdicts(0), (std::vector{keep_young, evict_pruned, evict_pruned}));
+}
+
 TEST(Eviction, EveryVerdictHasAName) {
-    for (const auto verdict : {Verdict::keep_fits, Verdict::keep_in_use, Verdict::keep_recent, Verdict::keep_other_arch,
-                               Verdict::keep_young, Verdict::evict_over_cap, Verdict::evict_pruned})
+    for (const auto verdict :
+         {Verdict::keep_fits, Verdict::keep_in_use, Verdict::keep_unknown, Verdict::keep_recent,
+          Verdict::keep_other_arch, Verdict::keep_young, Verdict::evict_over_cap, Verdict::evict_pruned})
         EXPECT_FALSE(to_string(verdict).empty());
 }
 

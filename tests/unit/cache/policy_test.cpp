@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -80,6 +82,41 @@ TEST(Temporary, OnlyTheDeadLeaveOrphans) {
     EXPECT_TRUE(is_orphan({.local = false, .running = false, .locked = false, .age = 61min}));
     EXPECT_FALSE(is_orphan({.local = false, .running = true, .locked = true, .age = 61min}));
     EXPECT_FALSE(is_orphan({.local = false, .running = false, .locked = false, .age = -24h})) << "clock set back";
+}
+
+TEST(Temporary, AZombieDoesNotRun) {
+    const auto stat = [](const char* name, char state, int threads) {
+        return "4711 (" + std::string(name) + ") " + state + " 1 2 3 0 -1 4 5 6 7 8 9 10 11 12 20 0 " +
+               std::to_string(threads) + " 0 1000 4096 100\n";
+    };
+    for (const char* name : {"convt", "a) Z 1", ""}) {
+        EXPECT_FALSE(has_ended(stat(name, 'S', 1)));
+        EXPECT_FALSE(has_ended(stat(name, 'R', 12)));
+        EXPECT_TRUE(has_ended(stat(name, 'Z', 1)));
+        EXPECT_FALSE(has_ended(stat(name, 'Z', 12))) << "its other threads run on";
+        EXPECT_TRUE(has_ended(stat(name, 'X', 1)));
+    }
+    for (const char* nonsense : {"", "4711", "4711 (convt)", "4711 (convt) ", "4711 (convt) Z", "4711 (convt) Z 1 2"})
+        EXPECT_FALSE(has_ended(nonsense)) << nonsense;
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(0);
+    siginfo_t ended{};
+    ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+    EXPECT_FALSE(is_running(child));
+    EXPECT_EQ(::waitpid(child, nullptr, 0), child);
+    EXPECT_FALSE(is_running(child));
+    EXPECT_TRUE(is_running(::getpid()));
+}
+
+TEST(Clock, StampsBeyondTheirRangeAreItsEnds) {
+    EXPECT_EQ(to_stamp({1, 5}), 1'000'000'005);
+    EXPECT_EQ(to_stamp({-1, 5}), 0) << "before 1970";
+    EXPECT_EQ(to_stamp({INT64_MIN, 0}), 0);
+    EXPECT_EQ(to_stamp({INT64_MAX / 1'000'000'000, 999'999'999}), INT64_MAX) << "after April 2262";
+    EXPECT_EQ(to_stamp({INT64_MAX, 0}), INT64_MAX);
+    const CacheTime last{1000 * kMinute, INT64_MAX};
+    EXPECT_EQ(last.now(), INT64_MAX);
+    EXPECT_EQ(next_stamp(INT64_MAX, last), INT64_MAX);
 }
 
 TEST(Holders, WhoIsAlive) {

@@ -1,5 +1,6 @@
 #include "cache/producer.h"
 
+#include "cache/compilers.h"
 #include "cache/disk_store.h"
 #include "cache/layered_store.h"
 #include "cache/lookup.h"
@@ -7,6 +8,9 @@
 #include "unit/cache/sample.h"
 
 #include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
 
 using namespace convt_jit;
 using Names = std::vector<std::string>;
@@ -147,4 +151,30 @@ TEST(Producer, ACompilerIsRememberedByItsFile) {
     EXPECT_EQ(recall_compiler(directory, "/opt/libnvrtc.so 124"), std::nullopt);
     remember_compiler(directory, "/opt/libnvrtc.so 123", "nvrtc 13.0.99");
     EXPECT_EQ(recall_compiler(directory, "/opt/libnvrtc.so 123"), "nvrtc 13.0.99");
+}
+
+TEST(Producer, ADamagedRecordOfACompilerIsNone) {
+    const sample::Scratch scratch;
+    const std::string directory = scratch / "c", identity = "/opt/libnvrtc.so 123", other = "/opt/libnvrtc.so 124";
+    const auto path = [&](const std::string& of) { return directory + "/compilers/" + digest(of); };
+    remember_compiler(directory, identity, "nvrtc 13.0.88");
+    std::ifstream file(path(identity), std::ios::binary);
+    const std::string sound{std::istreambuf_iterator<char>(file), {}};
+    const auto expect_none = [&](const std::string& text) {
+        std::ofstream(path(identity), std::ios::binary) << text;
+        EXPECT_EQ(recall_compiler(directory, identity), std::nullopt) << text;
+    };
+    for (std::size_t i = 0; i < sound.size(); ++i) {
+        std::string flipped = sound;
+        flipped[i] = static_cast<char>(flipped[i] ^ 1);
+        expect_none(flipped);
+        expect_none(sound.substr(0, i));
+    }
+    for (const std::string& text : {sound + "x", sound + sound, std::string("nvrtc 12.0\n"), std::string(5000, 'x')})
+        expect_none(text);
+    // That of another compiler is sound, and not this one's.
+    std::ofstream(path(other), std::ios::binary) << sound;
+    EXPECT_EQ(recall_compiler(directory, other), std::nullopt);
+    remember_compiler(directory, identity, "nvrtc 13.0.88");
+    EXPECT_EQ(recall_compiler(directory, identity), "nvrtc 13.0.88");
 }

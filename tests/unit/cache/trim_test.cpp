@@ -65,6 +65,7 @@ TEST_F(Trim, RemovesTheLeastRecentlyUsedAndCounts) {
 TEST_F(Trim, WhatCannotBeRemovedIsToldWithItsReason) {
     const auto a = keep("a");
     age(a, 24h);
+    fs::remove_all(directory + "/holders");  // which somebody else could not read
     // Root may write anywhere, so it becomes somebody else for a moment.
     const fs::path folder = fs::path(path(a)).parent_path();
     const auto locked = fs::perms::owner_read | fs::perms::owner_exec | fs::perms::group_read | fs::perms::group_exec |
@@ -211,6 +212,23 @@ TEST_F(Trim, PrunesByArchAndAge) {
     EXPECT_TRUE(!there(old) && there(fresh) && there(other));
     EXPECT_EQ(prune(root(), {{"sm_80"}, 0s, {}}, false).evicted, 1u);
     EXPECT_TRUE(there(other));
+}
+
+TEST_F(Trim, PruningHoldsNoneForOldSinceAnotherStampLiesAhead) {
+    const auto young = keep("a"), ahead = keep("b"), old = keep("c");
+    age(old, 48h);
+    const auto far = std::chrono::hours(24 * 365 * 100);
+    for (const std::string& file : {path(ahead), directory + "/clock"}) {
+        fs::last_write_time(file, fs::last_write_time(file) + far);
+        const auto report = prune(root(), {{}, 3600s, {}}, true);
+        EXPECT_EQ(report.evicted, 1u) << file;
+        for (const auto& judged : report.judged) EXPECT_EQ(judged.gone, judged.candidate.key == old) << file;
+    }
+    // After April 2262 nanoseconds do not fit any more.
+    const timespec times[2] = {{0, UTIME_OMIT}, {10'000'000'000, 0}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, path(ahead).c_str(), times, 0), 0);
+    EXPECT_EQ(prune(root(), {{}, 3600s, {}}, false).evicted, 1u);
+    EXPECT_TRUE(there(young) && there(ahead) && !there(old));
 }
 
 TEST_F(Trim, OnlyOneProcessTrimsAtATime) {
