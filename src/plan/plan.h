@@ -21,6 +21,10 @@ namespace convt_jit {
 // weights packed, one that has reduces(), workspace_bytes() and reduce_grid() its partial sums added (docs/engine.md).
 using Tile = std::variant<DirectTile, UnrolledTile, ImplicitGemmTile, ImplicitGemmSm90Tile, ReferenceTile>;
 
+// What plan strings mean, and how good a plan is on a GPU: to be raised when a key or a template changes so that plans
+// that were measured before say nothing about those of today. Tuning records of other versions are not used.
+inline constexpr int kPlanVersion = 1;
+
 struct Plan {
     Tile tile;
     // Offsets within one sample are 64-bit. Else they are 32-bit, and launches whose samples do not fit are refused.

@@ -1,4 +1,4 @@
-set(needed_rooms log layer reference plan render compile cache driver sim engine)
+set(needed_rooms log layer reference plan render compile cache driver sim tune engine)
 
 # The engine on a device, with the fake driver of the driver room's tests.
 convt_test(engine_device_tests ${CMAKE_CURRENT_LIST_DIR}/device/device_test.cpp
