@@ -43,8 +43,8 @@ enum class MeasuredWeights { constant, changing };
 
 /// What one search has found. Times are medians in milliseconds of one launch; 0 and "" stand for what is not known.
 struct TuningEvidence {
-    std::string plan;  ///< the whole plan, as PrepareOptions::plan takes it
-    double ms = 0;     ///< above 0
+    std::string plan;   ///< the whole plan, as PrepareOptions::plan takes it
+    double ms = 0;      ///< above 0
     double spread = 0;  ///< distance between the quartiles over the median
     std::string runner_up_plan;
     double runner_up_ms = 0;
@@ -52,11 +52,11 @@ struct TuningEvidence {
     double default_ms = 0;
     double speed_of_light_ms = 0;  ///< of this layer at these sizes on this card
     MeasuredWeights weights = MeasuredWeights::constant;
-    std::int64_t batch = 1;         ///< that was measured
-    Dims input;                     ///< the same
-    std::int64_t candidates = 0;    ///< plans that were measured
-    std::string driver, toolkit;    ///< "13.0", of the driver and of NVRTC
-    int clock_mhz = 0;              ///< of the multiprocessors while it was measured
+    std::int64_t batch = 1;       ///< that was measured
+    Dims input;                   ///< the same
+    std::int64_t candidates = 0;  ///< plans that were measured
+    std::string driver, toolkit;  ///< "13.0", of the driver and of NVRTC
+    int clock_mhz = 0;            ///< of the multiprocessors while it was measured
     int memory_clock_mhz = 0;
     std::string date;     ///< UTC, "2025-01-31T12:00:00Z"
     std::string library;  ///< "0.1.0"
@@ -71,9 +71,9 @@ struct TuningEvidence {
 /// What was found for one key: the first four fields.
 struct TuningRecord {
     GpuModel gpu;
-    std::string layer;        ///< canonical layer string without batch and input size
-    std::string shape_class;  ///< see shape_class()
-    int plan_version = 0;     ///< see plan_version()
+    std::string layer;                     ///< canonical layer string without batch and input size
+    std::string shape_class;               ///< see shape_class()
+    int plan_version = 0;                  ///< see plan_version()
     std::vector<TuningEvidence> evidence;  ///< never empty, the best first: its plan is the one to take
 };
 [[nodiscard]] CONVT_JIT_API bool operator==(const TuningRecord& a, const TuningRecord& b) noexcept;

@@ -17,8 +17,8 @@ constexpr std::size_t kMost = 1024;
 std::shared_ptr<const Request> Requests::get(const Layer& layer, const Device& device, const Arch& arch,
                                              const PrepareOptions& options) {
     validate(layer);  // first: one that is not valid may have the text of one that is
-    const std::string key = fmt::format("{}|{}|{}|{:d}", to_string(layer), device.ordinal(), options.plan,
-                                        options.exact_nonfinite);
+    const std::string key =
+        fmt::format("{}|{}|{}|{:d}", to_string(layer), device.ordinal(), options.plan, options.exact_nonfinite);
     {
         const std::scoped_lock lock(mutex_);
         if (const auto found = made_.find(key); found != made_.end()) return found->second;

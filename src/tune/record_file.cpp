@@ -25,9 +25,12 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kLargest = std::size_t{64} << 20;  // some 50,000 findings
 constexpr mode_t kMode = 0644;
+constexpr int kMostLinks = 40;
 constexpr std::chrono::seconds kWait{30};
 
-[[noreturn]] void fail(const std::string& path, const std::error_code& error) { throw TuningError(path, error.message()); }
+[[noreturn]] void fail(const std::string& path, const std::error_code& error) {
+    throw TuningError(path, error.message());
+}
 
 FileDescriptor open_folder(const std::string& path) {
     std::error_code error;
@@ -95,8 +98,13 @@ private:
     // A link to a file is followed: it is its user's choice.
     static std::string resolved(const std::string& path) {
         std::error_code error;
-        fs::path whole = fs::weakly_canonical(fs::absolute(path, error), error);
-        if (error) fail(path, error);
+        fs::path whole = fs::absolute(path, error);
+        for (int links = 0; !error && fs::is_symlink(fs::symlink_status(whole, error)); ++links) {
+            if (links == kMostLinks) error = std::make_error_code(std::errc::too_many_symbolic_link_levels);
+            if (!error) whole = whole.parent_path() / fs::read_symlink(whole, error);
+        }
+        if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
+            fail(path, error);
         return whole.string();
     }
 
@@ -171,11 +179,13 @@ std::string record_file_name(const GpuModel& gpu) {
 std::vector<TuningRecord> read_records(const std::string& path, std::vector<TuningSkipped>* skipped) {
     const std::vector<std::string> files = record_files(path);
     std::error_code ignored;
-    if (files.empty() && !fs::is_directory(path, ignored)) throw TuningError(path, "there is no such file or directory");
+    if (files.empty() && !fs::is_directory(path, ignored))
+        throw TuningError(path, "there is no such file or directory");
     std::vector<TuningRecord> all;
     for (const std::string& file : files) {
         RecordText text = load_records(file, Belief::any);
-        all.insert(all.end(), std::make_move_iterator(text.records.begin()), std::make_move_iterator(text.records.end()));
+        all.insert(all.end(), std::make_move_iterator(text.records.begin()),
+                   std::make_move_iterator(text.records.end()));
         if (skipped != nullptr) skipped->insert(skipped->end(), text.skipped.begin(), text.skipped.end());
     }
     return merge_records(all, {});

@@ -17,7 +17,7 @@ namespace convt_jit {
 struct PlacedRecord {
     TuningRecord record;
     std::string source;
-    std::size_t place = 0;             // 0: the one that is asked first
+    std::size_t place = 0;            // 0: the one that is asked first
     std::optional<ShapeClass> shape;  // of the record
 };
 
@@ -29,7 +29,8 @@ public:
     [[nodiscard]] bool empty() const noexcept { return by_layer_.empty(); }
 
     // The records that may serve a class of a layer on a GPU model, the best first: the nearest class; of the same, the
-    // place that is asked first. Where no sizes are wanted, the record of the largest ones. Those too far away are none.
+    // place that is asked first. Where no sizes are wanted, the record of the largest ones. Those too far away are
+    // none.
     [[nodiscard]] std::vector<const PlacedRecord*> ranked(const std::string& layer, const GpuModel& gpu,
                                                           const std::optional<ShapeClass>& want) const;
     // Of every class, in the order of the classes.

@@ -51,9 +51,10 @@ struct TuningRecords::Impl {
             log::warning_once(fmt::format("tuning records: {}: {}; it is not used", skipped.where, skipped.why));
         const std::size_t all = text.records.size();
         if (const std::size_t left_out = records.add(std::move(text.records), source, places); left_out > 0)
-            log::warning_once(fmt::format("tuning records: {} of {} in {} are of another version of plans and are not "
-                                          "used; `convt autotune` makes new ones",
-                                          left_out, all, source));
+            log::warning_once(
+                fmt::format("tuning records: {} of {} in {} are of another version of plans and are not "
+                            "used; `convt autotune` makes new ones",
+                            left_out, all, source));
     }
 
     // A place is a file or a directory; it need not be there.
@@ -73,8 +74,7 @@ struct TuningRecords::Impl {
     }
 
     void add_shipped() {
-        for (const auto& [name, text] : shipped_records())
-            add_text(parse_records(text, std::string(name)), "shipped");
+        for (const auto& [name, text] : shipped_records()) add_text(parse_records(text, std::string(name)), "shipped");
         ++places;
     }
 
