@@ -28,14 +28,14 @@ std::string told(const std::string& file, const std::vector<TuningRecord>& recor
 
 int merge(const std::vector<std::string>& inputs, const std::string& records) {
     const std::string to = records.empty() ? user_records_path() : records;
-    if (to.empty()) throw UsageError("--records: name where to; there is no home directory, or CONVT_JIT_RECORDS is off");
+    if (to.empty())
+        throw UsageError("--records: name where to; there is no home directory, or CONVT_JIT_RECORDS is off");
     std::error_code ignored;
     if (!std::filesystem::is_directory(to, ignored)) expect_apart({"--records", to}, {});
     std::vector<TuningSkipped> skipped;
     std::vector<TuningRecord> all;
     for (const std::string& input : inputs) {  // all of them before anything is written
-        if (!std::filesystem::exists(input, ignored))
-            throw UsageError(fmt::format("--merge: {} is not there", input));
+        if (!std::filesystem::exists(input, ignored)) throw UsageError(fmt::format("--merge: {} is not there", input));
         all = merge_records(all, read_records(input, &skipped));
     }
     for (const TuningSkipped& left_out : skipped)

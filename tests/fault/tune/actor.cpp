@@ -1,5 +1,5 @@
 // Actor: a process that writes tuning records.
-//   tune_actor add FILE FIRST COUNT   -> adds records of COUNT layers, one update each, "kept N" after each
+//   tune_actor add FILE FIRST COUNT   -> adds records of COUNT layers, one update each, prints its name after each
 //   tune_actor add FILE FIRST 0       -> until it is killed
 #include "convt_jit/engine.h"
 #include "unit/tune/sample.h"
@@ -15,9 +15,9 @@ int main(int count, char** arguments) try {
     const int first = std::stoi(arguments[3]), number = std::stoi(arguments[4]);
     for (int i = first; number == 0 || i < first + number; ++i) {
         TuningRecord record = sample::record("");
-        record.layer = "c" + std::to_string(i % 500 + 1) + " o8 k3x3 s2 f32";
+        record.layer = sample::numbered_layer(i);
         (void)update_records(file, {record});
-        std::printf("kept %d\n", i % 500);
+        std::printf("%s\n", record.layer.c_str());
         std::fflush(stdout);
     }
     return 0;

@@ -53,9 +53,8 @@ TEST(Writers, KilledTheOldFileStaysOrTheNewOneIsThere) {
         writer.kill(SIGKILL);
         writer.wait();
         std::istringstream lines(told + writer.output());
-        int number = 0;
-        for (std::string word; lines >> word >> number;)
-            kept.insert("c" + std::to_string(number + 1) + " o8 k3x3 s2 f32");
+        for (std::string layer; std::getline(lines, layer);)
+            if (layer.ends_with("f32")) kept.insert(layer);   // the last line may be cut
         const std::set<std::string> there = layers_in(file);  // it can be read
         for (const std::string& layer : kept) ASSERT_TRUE(there.contains(layer)) << layer;
     }

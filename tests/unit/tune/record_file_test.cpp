@@ -52,7 +52,8 @@ TEST_F(RecordFileTest, AFileOrOneForEachGpu) {
     EXPECT_TRUE(update_records(folder, {}).empty());
     const std::string plain = scratch_ / "plain";
     write(plain, to_json(std::vector<TuningRecord>()));
-    EXPECT_EQ(update_records(plain, {record("")}), std::vector{plain}) << "a file that is there is one, whatever its name";
+    EXPECT_EQ(update_records(plain, {record("")}), std::vector{plain})
+        << "a file that is there is one, whatever its name";
 }
 
 TEST_F(RecordFileTest, AnUpdateMerges) {

@@ -22,7 +22,8 @@ TEST(Evidence, WhatDecides) {
     };
     EXPECT_FALSE(is_better(base, base));
     EXPECT_FALSE(better([](auto& e) { e.weights = MeasuredWeights::changing, e.ms = 0.1; })) << "inference first";
-    EXPECT_TRUE(better([](auto& e) { e.library = "0.10.0", e.ms = 9; })) << "code that is no longer there is no evidence";
+    EXPECT_TRUE(better([](auto& e) { e.library = "0.10.0", e.ms = 9; }))
+        << "code that is no longer there is no evidence";
     EXPECT_FALSE(better([](auto& e) { e.library = "", e.ms = 0.1; }));
     EXPECT_TRUE(better([](auto& e) { e.ms = 0.9; }));
     EXPECT_TRUE(better([](auto& e) { e.ms = 4, e.speed_of_light_ms = 3; })) << "larger sizes take longer";
@@ -42,8 +43,7 @@ TEST(Evidence, AStrictOrder) {
     for (const auto& a : all)
         for (const auto& b : all) {
             EXPECT_EQ(!is_better(a, b) && !is_better(b, a), a == b);
-            for (const auto& c : all)
-                EXPECT_TRUE(!is_better(a, b) || !is_better(b, c) || is_better(a, c));
+            for (const auto& c : all) EXPECT_TRUE(!is_better(a, b) || !is_better(b, c) || is_better(a, c));
         }
 }
 
@@ -59,9 +59,8 @@ TEST(Merge, AssociativeCommutativeIdempotentLossless) {
         EXPECT_EQ(merge_records(ab, a), ab);
         for (const auto* side : {&a, &b})
             for (const TuningRecord& record : *side) {
-                const auto same = std::find_if(ab.begin(), ab.end(), [&](const TuningRecord& r) {
-                    return key_of(r) == key_of(record);
-                });
+                const auto same = std::find_if(ab.begin(), ab.end(),
+                                               [&](const TuningRecord& r) { return key_of(r) == key_of(record); });
                 ASSERT_NE(same, ab.end());
                 for (const TuningEvidence& e : record.evidence)
                     EXPECT_EQ(std::count(same->evidence.begin(), same->evidence.end(), e), 1);

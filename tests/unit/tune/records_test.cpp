@@ -1,8 +1,7 @@
 // What records say about a layer: which one is asked, which one fits, and what is to be warmed.
-#include "tune/record_file.h"
-
 #include "plan/plan.h"
 #include "tune/places.h"
+#include "tune/record_file.h"
 #include "unit/cache/sample.h"
 #include "unit/tune/sample.h"
 
@@ -142,8 +141,9 @@ TEST_F(RecordsTest, TheEnvironment) {
 }
 
 TEST_F(RecordsTest, WhatToWarm) {
-    const TuningRecords records({place("a.json", {record("n1 in64x64", plan(1), kH100), record("n16 in64x64", plan(2), kH100),
-                                                  record("n1 in64x64", plan(4), kPcie), record("", plan(8), kPcie)})});
+    const TuningRecords records(
+        {place("a.json", {record("n1 in64x64", plan(1), kH100), record("n16 in64x64", plan(2), kH100),
+                          record("n1 in64x64", plan(4), kPcie), record("", plan(8), kPcie)})});
     const auto plans = [&](const std::string& sizes, const std::string& arch = "sm_90") {
         return records.plans(parse_layer(sizes + " " + sample::kLayer), arch);
     };

@@ -51,6 +51,11 @@ inline TuningRecord record(const std::string& sizes, const std::string& plan = k
     return {gpu, kLayer, shape_class(parse_layer(sizes + " " + kLayer)), plan_version(), {evidence(plan)}};
 }
 
+// One of 500.
+inline std::string numbered_layer(int number) {
+    return std::string("c").append(std::to_string(number % 500 + 1)).append(" o8 k3x3 s2 f32");
+}
+
 // Few values for each field, so that keys and evidence often agree.
 inline std::vector<TuningRecord> random_records(std::mt19937& random) {
     const auto below = [&](unsigned n) { return static_cast<int>(random() % n); };

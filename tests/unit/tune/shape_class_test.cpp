@@ -36,8 +36,9 @@ TEST(ShapeClass, AVocoderHasFew) {
 }
 
 TEST(ShapeClass, TextAndBack) {
-    for (const char* text : {"any", "positions=any columns=4 rows=1 aligned=0", "positions=1 columns=1 rows=1 aligned=1",
-                             "positions=4611686018427387904 columns=256 rows=32 aligned=1"}) {
+    for (const char* text :
+         {"any", "positions=any columns=4 rows=1 aligned=0", "positions=1 columns=1 rows=1 aligned=1",
+          "positions=4611686018427387904 columns=256 rows=32 aligned=1"}) {
         std::optional<ShapeClass> shape;
         ASSERT_TRUE(parse_shape_class(text, shape)) << text;
         EXPECT_EQ(to_string(shape), text);
@@ -45,8 +46,9 @@ TEST(ShapeClass, TextAndBack) {
     for (const char* text :
          {"", "many", "any ", "positions=3 columns=4 rows=1 aligned=0", "positions=8 columns=4 rows=1 aligned=0",
           "positions=4 columns=512 rows=1 aligned=0", "positions=4 columns=4 rows=64 aligned=0",
-          "positions=4 columns=4 rows=1 aligned=2", "positions=4 columns=4 rows=1", "positions=-4 columns=4 rows=1 aligned=0",
-          "positions=4 columns=4 rows=1 aligned=0 depth=1", "positions=99999999999999999999 columns=4 rows=1 aligned=0"}) {
+          "positions=4 columns=4 rows=1 aligned=2", "positions=4 columns=4 rows=1",
+          "positions=-4 columns=4 rows=1 aligned=0", "positions=4 columns=4 rows=1 aligned=0 depth=1",
+          "positions=99999999999999999999 columns=4 rows=1 aligned=0"}) {
         std::optional<ShapeClass> shape;
         EXPECT_FALSE(parse_shape_class(text, shape)) << text;
     }

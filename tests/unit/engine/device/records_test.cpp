@@ -49,7 +49,8 @@ protected:
 };
 
 TEST_F(RecordsOnDevice, TuningAndWarmingAgree) {
-    (void)update_records(records_, {record(text_, kOwn, fake_model_), record(text_, kOther, {"Another", 100, "sm_90"})});
+    (void)update_records(records_,
+                         {record(text_, kOwn, fake_model_), record(text_, kOther, {"Another", 100, "sm_90"})});
     warm(layer_);
     EXPECT_EQ(Cache(directory_).list().size(), 2u) << "of both models";
     const Kernel kernel = Engine(options()).prepare(layer_, on_device_);
