@@ -131,8 +131,7 @@ Engine& Engine::operator=(Engine&&) noexcept = default;
 
 Kernel Engine::prepare(const Layer& layer, const PrepareOptions& options) {
     Site site{options.device.value_or(Device::best()), std::nullopt};
-    const Arch arch = site.device.is_cuda() ? parse_arch(site.device.arch()) : kSimulatedArch;
-    const std::shared_ptr<const Request> made = impl_->requests.get(layer, site.device, arch, options);
+    const std::shared_ptr<const Request> made = impl_->requests.get(layer, site.device, options);
     const Request& request = *made;
     if (site.device.is_cuda()) site.context = driver::context_for(site.device.ordinal());
     return options.policy == Policy::no_wait ? impl_->get_at_once(request, site) : Kernel(impl_->get(request, site));

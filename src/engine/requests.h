@@ -22,13 +22,12 @@ public:
     explicit Requests(Load load) : load_(std::move(load)) {}
 
     // Throws LayerError, UnsupportedError; what throws is not remembered. Thread-safe.
-    [[nodiscard]] std::shared_ptr<const Request> get(const Layer& layer, const Device& device, const Arch& arch,
+    [[nodiscard]] std::shared_ptr<const Request> get(const Layer& layer, const Device& device,
                                                      const PrepareOptions& options);
     void clear();
 
 private:
-    [[nodiscard]] Request make(const Layer& layer, const Device& device, const Arch& arch,
-                               const PrepareOptions& options);
+    [[nodiscard]] Request make(const Layer& layer, const Device& device, const PrepareOptions& options);
 
     const Load load_;
     std::once_flag loaded_;

@@ -12,9 +12,6 @@ struct Arch {
     friend auto operator<=>(const Arch&, const Arch&) = default;
 };
 
-// The simulator runs what every tensor-core GPU from Ampere on can: wgmma it has not.
-inline constexpr Arch kSimulatedArch{80, 0};
-
 // "sm_90a", also "90a". Throws LayerError("arch", ...) for anything else.
 [[nodiscard]] Arch parse_arch(std::string_view text);
 [[nodiscard]] std::string to_string(const Arch& arch);

@@ -56,6 +56,10 @@ struct PlanOptions {
 // kernels warmed for sm_90a are found by a device that calls itself sm_90.
 [[nodiscard]] Arch compile_arch(const Plan& plan, const Arch& arch);
 
+// The simulator stands for what every tensor-core GPU from Ampere on can. Hopper's family it runs where a plan asks for
+// it: that takes a CPU several times as long.
+[[nodiscard]] Arch simulated_arch(std::string_view plan);
+
 // The plan for a layer: the forced one if it fits, else the default choice. Throws UnsupportedError where the forced
 // plan cannot serve the layer on the arch (and says why).
 [[nodiscard]] Plan choose(const Layer& layer, const Arch& arch, const PlanOptions& options = {});

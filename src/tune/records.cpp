@@ -16,11 +16,14 @@
 namespace convt_jit {
 namespace {
 
-Arch arch_of(const GpuModel& gpu) { return gpu.arch == "sim" ? kSimulatedArch : parse_arch(gpu.arch); }
+Arch arch_of(const TuningRecord& record) {
+    return record.gpu.arch == "sim" ? simulated_arch(record.evidence.front().plan) : parse_arch(record.gpu.arch);
+}
 
 // As the engine chooses a plan that it was asked for, but that sizes alone decide how wide its offsets are. Throws
 // LayerError, UnsupportedError.
-std::string plan_for(const PlacedRecord& placed, const Layer& layer, const Arch& arch) {
+std::string plan_for(const PlacedRecord& placed, const Layer& layer) {
+    const Arch arch = arch_of(placed.record);
     Plan plan = parse_plan(placed.record.evidence.front().plan, layer, arch);
     if (std::holds_alternative<ReferenceTile>(plan.tile))
         throw UnsupportedError("the reference family writes another type");
@@ -29,10 +32,9 @@ std::string plan_for(const PlacedRecord& placed, const Layer& layer, const Arch&
 }
 
 // The first that fits.
-std::optional<TuningChoice> first_of(const std::vector<const PlacedRecord*>& records, const Layer& layer,
-                                     const Arch& arch) {
+std::optional<TuningChoice> first_of(const std::vector<const PlacedRecord*>& records, const Layer& layer) {
     for (const PlacedRecord* placed : records) try {
-            return TuningChoice{plan_for(*placed, layer, arch), placed->record, placed->source};
+            return TuningChoice{plan_for(*placed, layer), placed->record, placed->source};
         } catch (const Error& error) {
             log::warning_once(fmt::format("the tuning record of \"{}\" for {} ({}) is not used: {}",
                                           placed->record.layer, placed->record.gpu.name, placed->source, error.what()));
@@ -80,7 +82,7 @@ struct TuningRecords::Impl {
 
     // The answer of one model's own records.
     [[nodiscard]] std::optional<TuningChoice> of(const GpuModel& gpu, const Layer& layer) const {
-        return first_of(records.ranked(fingerprint(layer), gpu, class_of(layer)), layer, arch_of(gpu));
+        return first_of(records.ranked(fingerprint(layer), gpu, class_of(layer)), layer);
     }
 };
 
@@ -130,7 +132,7 @@ std::vector<std::string> TuningRecords::plans(const Layer& layer, const std::str
         if (auto own = impl_->of(model, layer)) add(std::move(own->plan));
         if (!layer.input.empty()) continue;
         for (const PlacedRecord* record : impl_->records.all(name, model))
-            if (auto of_class = first_of({record}, layer, arch_of(model))) add(std::move(of_class->plan));
+            if (auto of_class = first_of({record}, layer)) add(std::move(of_class->plan));
     }
     if (plans.empty() || layer.input.empty()) {
         std::string standard = to_string(choose(layer, target));

@@ -18,8 +18,8 @@ protected:
         TuningEvidence evidence;
         evidence.plan = plan;
         evidence.ms = 1;
-        const TuningRecord record{{gpu, 100, "sm_90"}, "c4 o8 k3x3 s2 f32", shape_class(parse_layer(kLayer)),
-                                  plan_version(),      {evidence}};
+        const TuningRecord record{
+            {gpu, 100, "sm_90"}, "c4 o8 k3x3 s2 f32", shape_class(parse_layer(kLayer)), plan_version(), {evidence}};
         return update_records((directory_ / name).string(), {record}).front();
     }
 };
