@@ -35,6 +35,9 @@ struct EngineOptions {
     /// Asked again and again while a call waits for another process that compiles the same kernel. True ends the wait
     /// with a StoppedError, and nothing is compiled.
     std::function<bool()> stop_waiting{};
+    /// Files and directories of tuning records, the first ones asked first, and no others. Unset: as the environment
+    /// says, then the shipped ones (docs/tuning.md). Empty: none, every plan is the default choice.
+    std::optional<std::vector<std::string>> records{};
 };
 
 /// What a prepare does about a kernel that is in no cache.
@@ -45,9 +48,12 @@ enum class Policy {
 
 struct PrepareOptions {
     std::optional<Device> device;  ///< unset: Device::best()
-    /// A plan string that replaces the default choice ("direct positions=1x2x64 ..."); see docs/plan.md.
+    /// A plan string ("direct positions=1x2x64 ...", see docs/plan.md). Empty: on a device that of a tuning record for
+    /// the layer at the sizes that it knows, else the default choice. For an arch alone always the default choice:
+    /// TuningRecords::plans tells what records choose there.
     std::string plan;
-    /// Skip taps outside the input as the definition does, so that non-finite weights stay exact at the border.
+    /// Skip taps outside the input as the definition does, so that non-finite weights stay exact at the border. No
+    /// records are asked.
     bool exact_nonfinite = false;
     Policy policy = Policy::wait;
 };

@@ -62,6 +62,10 @@ Arch compile_arch(const Plan& plan, const Arch& arch) {
     return {arch.number, wgmma ? 'a' : char{0}};
 }
 
+Arch simulated_arch(std::string_view plan) {
+    return plan.substr(0, plan.find(' ')) == ImplicitGemmSm90Tile::kFamily ? Arch{90, 0} : Arch{80, 0};
+}
+
 Plan choose(const Layer& layer, const Arch& arch, const PlanOptions& options) {
     validate(layer);
     check_constants(layer);

@@ -1,5 +1,6 @@
 #include "autotune/autotune.h"
 
+#include "autotune/merge.h"
 #include "convt_jit/convt_jit.h"
 #include "subject/apart.h"
 #include "subject/argument.h"
@@ -30,8 +31,8 @@ namespace {
 
 struct Options {
     LayerChoice layers;
-    std::string json, dtype, plans;
-    std::vector<std::string> families;
+    std::string json, dtype, plans, records;
+    std::vector<std::string> families, merge;
     std::size_t most = 40;
     std::size_t random = 0;
     int jobs = 0;
@@ -246,7 +247,16 @@ void add_autotune(CLI::App& app, int& status) {
     command->add_flag("--pack-each-time", options->pack_each_time,
                       "as in training: kernels that pack their weights do so at each launch, not once before");
     command->add_option("--jobs", options->jobs, "compilers at a time; all cores where not given");
-    command->callback([options, &status] { status = autotune(*options); });
+    command->add_option("--merge", options->merge, "tune nothing: add the records of these files and directories")
+        ->type_name("FILE...")
+        ->expected(1, CLI::detail::expected_max_vector_size)
+        ->check(not_empty());
+    command->add_option("--records", options->records, "where to; default: the user's (docs/tuning.md)")
+        ->type_name("FILE|DIR")
+        ->check(not_empty());
+    command->callback([options, &status] {
+        status = options->merge.empty() ? autotune(*options) : merge(options->merge, options->records);
+    });
 }
 
 }  // namespace convt_jit::tools
