@@ -8,3 +8,4 @@
 #include "convt_jit/kernel.h"
 #include "convt_jit/layer.h"
 #include "convt_jit/reference.h"
+#include "convt_jit/tuner.h"
