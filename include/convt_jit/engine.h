@@ -55,7 +55,8 @@ struct PrepareOptions {
 /// A plan that is worth measuring.
 struct ModelledPlan {
     std::string plan;
-    double cycles = 0;  ///< modelled, comparable over all families; infinite: its family has no model
+    double cycles =
+        0;  ///< modelled, comparable over all families; infinite: its family has no model; 0: before all others
 };
 
 /// What a plan is made of, without compiling or a device.

@@ -44,13 +44,13 @@ struct Candidate {
     std::string plan;
     double modelled_cycles = 0;  ///< infinite: no model
     CandidateState state = CandidateState::not_reached;
-    std::string why;         ///< it failed
-    double ms = 0;           ///< median of its launches; 0: not measured
-    double spread = 0;       ///< distance between the quartiles over the median
-    /// Its time over that of the plan that the search started from (the default, unless that failed), from launches that
-    /// alternated; 0: not measured.
+    std::string why;    ///< it failed
+    double ms = 0;      ///< median of its launches; 0: not measured
+    double spread = 0;  ///< distance between the quartiles over the median
+    /// Its time over that of the plan that the search started from (the default, unless that failed), from launches
+    /// that alternated; 0: not measured.
     double relative = 0;
-    std::size_t samples = 0; ///< launches that count
+    std::size_t samples = 0;  ///< launches that count
     std::optional<double> rel_l2;
     std::string weights;
     int registers = 0, spill_bytes = 0;
@@ -63,17 +63,17 @@ struct Tuned {
     std::string runner_up;  ///< the next best of the last round; empty: there is none
     double runner_up_ms = 0;
     std::string default_plan;
-    double default_ms = 0;         ///< 0: it could not be measured
-    double speed_of_light_ms = 0;  ///< 0: not known
-    double seconds = 0;            ///< that it took
-    bool out_of_budget = false;    ///< candidates were left when the time was over
+    double default_ms = 0;              ///< 0: it could not be measured
+    double speed_of_light_ms = 0;       ///< 0: not known
+    double seconds = 0;                 ///< that it took
+    bool out_of_budget = false;         ///< candidates were left when the time was over
     std::vector<Candidate> candidates;  ///< those with a time first, the fastest in front; then in the given order
 };
 
 struct TunerOptions {
-    std::size_t width = 16;      ///< candidates of a heat
-    std::size_t patience = 4;    ///< heats without a new incumbent before it stops early
-    double least_gain = 0.004;   ///< a new incumbent is faster by at least this, and by more than the noise
+    std::size_t width = 16;     ///< candidates of a heat
+    std::size_t patience = 4;   ///< heats without a new incumbent before it stops early
+    double least_gain = 0.004;  ///< a new incumbent is faster by at least this, and by more than the noise
     static TunerOptions exhaustive() { return {16, static_cast<std::size_t>(-1), 0.004}; }
 };
 

@@ -19,8 +19,7 @@ Line::Line(const std::vector<ModelledPlan>& plans) {
     for (const ModelledPlan& plan : plans) {
         Place place{plan_words(plan.plan), 0, std::log(plan.cycles), false};
         const std::string family = place.words.empty() ? "" : place.words.front();
-        place.family =
-            static_cast<std::size_t>(std::find(families.begin(), families.end(), family) - families.begin());
+        place.family = static_cast<std::size_t>(std::find(families.begin(), families.end(), family) - families.begin());
         if (place.family == families.size()) families.push_back(family);
         places_.push_back(std::move(place));
     }

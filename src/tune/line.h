@@ -27,7 +27,7 @@ private:
     struct Place {
         std::vector<std::string> words;
         std::size_t family = 0;
-        double log_cycles = 0;  // infinite: no model
+        double log_cycles = 0;  // infinite: no model, in front or at the end
         bool taken = false;
     };
     [[nodiscard]] double expected(const Place& place) const;

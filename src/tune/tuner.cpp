@@ -179,8 +179,8 @@ struct Tuner::Impl {
                 return;
             case Stage::heat:
                 if (right) {
-                    candidates[at].state = round + 1 == kRoundCount ? CandidateState::measured
-                                                                    : CandidateState::halved_out;
+                    candidates[at].state =
+                        round + 1 == kRoundCount ? CandidateState::measured : CandidateState::halved_out;
                     finished.push_back(at);
                 } else if (!substitutes.empty()) {
                     open.push_back(substitutes.back());
@@ -194,7 +194,8 @@ struct Tuner::Impl {
                 against.insert(against.end(), measurement.against_ms.begin(), measurement.against_ms.end());
                 if (open.empty()) end_last();
                 return;
-            case Stage::over: return;
+            case Stage::over:
+                return;
         }
     }
 
@@ -236,9 +237,12 @@ const std::vector<std::size_t>& Tuner::open() const noexcept { return impl_->ope
 
 int Tuner::launches() const noexcept {
     switch (impl_->stage) {
-        case Stage::seed: return kSeedLaunches;
-        case Stage::heat: return kRounds[impl_->round].launches;
-        default: return kLastLaunches;
+        case Stage::seed:
+            return kSeedLaunches;
+        case Stage::heat:
+            return kRounds[impl_->round].launches;
+        default:
+            return kLastLaunches;
     }
 }
 
@@ -251,9 +255,8 @@ std::vector<std::size_t> Tuner::ahead(std::size_t most) const {
     if (impl_->stage != Stage::seed && impl_->stage != Stage::heat) return {};
     // Those of the first round are still in line themselves.
     std::vector<std::size_t> next = impl_->next_in_line(most + impl_->open.size());
-    std::erase_if(next, [&](std::size_t c) {
-        return std::find(impl_->open.begin(), impl_->open.end(), c) != impl_->open.end();
-    });
+    std::erase_if(
+        next, [&](std::size_t c) { return std::find(impl_->open.begin(), impl_->open.end(), c) != impl_->open.end(); });
     if (next.size() > most) next.resize(most);
     return next;
 }

@@ -20,7 +20,7 @@ namespace convt_jit::test {
 struct SurfaceOptions {
     double model_error = 0.25;  // standard deviations of logs
     double noise = 0.01;
-    double drift = 0;  // by how much the clock slows down with each second
+    double drift = 0;          // by how much the clock slows down with each second
     double launch_cost = 1.2;  // a launch takes so much more than its own time, for the flush
 };
 
@@ -53,7 +53,8 @@ public:
                                                                        options.model_error * normal(random))});
                             }
         }
-        std::stable_sort(plans_.begin(), plans_.end(), [](const auto& x, const auto& y) { return x.cycles < y.cycles; });
+        std::stable_sort(plans_.begin(), plans_.end(),
+                         [](const auto& x, const auto& y) { return x.cycles < y.cycles; });
     }
 
     [[nodiscard]] const std::vector<ModelledPlan>& plans() const { return plans_; }

@@ -99,8 +99,8 @@ TEST(Tuner, WrongOnesDoNotTakeTheRightOnesPlaces) {
 }
 
 TEST(Tuner, ADefaultThatFailsIsPassedOver) {
-    for (const auto state : {CandidateState::not_compiled, CandidateState::not_launched, CandidateState::wrong,
-                             CandidateState::hung}) {
+    for (const auto state :
+         {CandidateState::not_compiled, CandidateState::not_launched, CandidateState::wrong, CandidateState::hung}) {
         Surface surface(8, {});
         surface.fault(surface.plans().front().plan, state);
         const Tuned tuned = tune(surface, 1, 30);
@@ -160,8 +160,7 @@ TEST(Tuner, CompilesAheadWhatWillBeMeasured) {
     std::sort(open.begin(), open.end());
     std::sort(ahead.begin(), ahead.end());
     EXPECT_EQ(open, ahead);
-    for (const std::size_t c : tuner.ahead(16))
-        EXPECT_EQ(std::count(tuner.open().begin(), tuner.open().end(), c), 0);
+    for (const std::size_t c : tuner.ahead(16)) EXPECT_EQ(std::count(tuner.open().begin(), tuner.open().end(), c), 0);
 }
 
 TEST(Tuner, NothingToMeasureIsOver) {
@@ -180,9 +179,9 @@ TEST(Tuner, NothingToMeasureIsOver) {
 }
 
 TEST(CandidateStates, HaveNames) {
-    for (const auto state : {CandidateState::not_reached, CandidateState::measured, CandidateState::halved_out,
-                             CandidateState::not_compiled, CandidateState::not_launched, CandidateState::wrong,
-                             CandidateState::hung})
+    for (const auto state :
+         {CandidateState::not_reached, CandidateState::measured, CandidateState::halved_out,
+          CandidateState::not_compiled, CandidateState::not_launched, CandidateState::wrong, CandidateState::hung})
         EXPECT_EQ(parse_candidate_state(to_string(state)), state);
     EXPECT_THROW((void)parse_candidate_state("fine"), LayerError);
 }
