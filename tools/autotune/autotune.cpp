@@ -22,7 +22,6 @@
 #include <fmt/ranges.h>
 
 #include <cstdio>
-#include <limits>
 #include <memory>
 
 namespace convt_jit::tools {
@@ -125,7 +124,7 @@ int autotune(const Options& options) {
     tuning.budget_seconds = *budget;
     tuning.exhaustive = options.exhaustive;
     tuning.jobs = static_cast<std::size_t>(
-        jobs_allowed(this_machine(), options.jobs > 0 ? options.jobs : std::numeric_limits<int>::max(), 0));
+        jobs_allowed(this_machine(), options.jobs, 0));
     tuning.worker_arguments = tune_worker_arguments(options.pack_each_time, options.surface);
     Measurer measurer(tuning.worker_arguments,
                       std::chrono::milliseconds(static_cast<std::int64_t>(options.patience * 1e3)));

@@ -22,6 +22,8 @@ public:
 
     // Throws Error where the card cannot be had.
     [[nodiscard]] CardFacts facts();
+    // A process for the layer, unless it has one. Throws Error where its tensors cannot be had. Not part of a budget.
+    void begin(const std::string& layer);
     // Whatever the candidate does to its process is its own failure, and the next one gets a fresh process.
     [[nodiscard]] Measurement measure(const Request& request);
 
@@ -31,6 +33,7 @@ private:
 
     std::vector<std::string> arguments_;
     std::chrono::milliseconds patience_;
+    std::string layer_;  // that the process has begun
     std::unique_ptr<Crew> crew_;  // of one; null: none is running
 };
 

@@ -2,14 +2,29 @@
 
 #include "subject/json_text.h"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 namespace convt_jit::tools {
 
 using nlohmann::json;
 
+namespace {
+
+constexpr std::array<std::pair<Work, const char*>, 4> kWorks = {
+    {{Work::facts, "facts"}, {Work::compile, "compile"}, {Work::begin, "begin"}, {Work::measure, "measure"}}};
+
+}  // namespace
+
+const char* to_string(Work work) noexcept {
+    for (const auto& [known, name] : kWorks)
+        if (known == work) return name;
+    return "";
+}
+
 std::string request_line(const Request& r) {
-    return json_text(json{{"work", r.work == Work::facts     ? "facts"
-                                   : r.work == Work::compile ? "compile"
-                                                             : "measure"},
+    return json_text(json{{"work", to_string(r.work)},
                           {"layer", r.layer},
                           {"arch", r.arch},
                           {"plan", r.plan},
@@ -22,9 +37,11 @@ std::string request_line(const Request& r) {
 
 Request parse_request(const std::string& line) {
     const json parsed = json::parse(line);
-    const auto work = parsed.at("work").get<std::string>();
     Request request;
-    request.work = work == "facts" ? Work::facts : work == "compile" ? Work::compile : Work::measure;
+    const auto name = parsed.at("work").get<std::string>();
+    const auto found = std::find_if(kWorks.begin(), kWorks.end(), [&](const auto& known) { return known.second == name; });
+    if (found == kWorks.end()) throw Error("unknown work: " + name);
+    request.work = found->first;
     request.layer = parsed.at("layer").get<std::string>();
     request.arch = parsed.at("arch").get<std::string>();
     request.plan = parsed.at("plan").get<std::string>();

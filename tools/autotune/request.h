@@ -12,6 +12,7 @@ namespace convt_jit::tools {
 enum class Work {
     facts,    // what card it is
     compile,  // a plan into the cache
+    begin,    // a layer: its tensors and its reference, before the first measurement
     measure   // a plan, by turns with another one
 };
 
@@ -30,6 +31,7 @@ struct CardFacts {
 };
 
 [[nodiscard]] std::string request_line(const Request& request);
+[[nodiscard]] const char* to_string(Work work) noexcept;
 // These throw nlohmann's exceptions and Error where it is something else.
 [[nodiscard]] Request parse_request(const std::string& line);
 [[nodiscard]] nlohmann::json to_json(const CardFacts& facts);

@@ -17,7 +17,9 @@ ScratchCache::ScratchCache() {
     } catch (const CacheError&) {  // there is none
     }
     std::string path;
-    for (const std::string& directory : cache_directories()) path += (path.empty() ? "" : ":") + directory;
+    for (const std::string& directory : cache_directories())
+        if (std::error_code error; std::filesystem::is_directory(directory, error))
+            path += (path.empty() ? "" : ":") + directory;
     std::string pattern = (std::filesystem::temp_directory_path() / "convt_autotune_XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw std::system_error(errno, std::generic_category(), pattern);
     directory_ = pattern;

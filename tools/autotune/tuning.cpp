@@ -21,6 +21,13 @@ constexpr std::size_t kAheadPerJob = 2;
 
 std::string family_of(const std::string& plan) { return plan.substr(0, plan.find(' ')); }
 
+// "[#####-----]"
+std::string bar(double share) {
+    constexpr int kCells = 20;
+    const int full = std::clamp(static_cast<int>(share * kCells), 0, kCells);
+    return fmt::format("[{:#<{}}{:-<{}}]", "", full, "", kCells - full);
+}
+
 class Tuning {
 public:
     Tuning(const Layer& layer, const std::string& arch, const std::vector<ModelledPlan>& plans,
@@ -114,9 +121,9 @@ private:
         if (const auto incumbent = tuner_.incumbent())
             best = fmt::format("{:.4f} ms, {:.2f} of the first, {}", all[*incumbent].ms, all[*incumbent].relative,
                                family_of(all[*incumbent].plan));
-        progress_.step(fmt::format("{:.0f}/{}, {} of {} candidates, best {}", seconds(),
-                                   options_.exhaustive ? "all" : fmt::format("{:.0f} s", options_.budget_seconds),
-                                   reached, all.size(), best));
+        const double share = options_.exhaustive ? static_cast<double>(reached) / static_cast<double>(all.size())
+                                                 : seconds() / options_.budget_seconds;
+        progress_.revise(fmt::format("{} {} of {} candidates, best {}", bar(share), reached, all.size(), best));
     }
 
     const TuningOptions& options_;
@@ -159,6 +166,9 @@ std::vector<ModelledPlan> tuning_candidates(const Layer& layer, const std::strin
 
 Tuned tune(const Layer& layer, const std::string& arch, const std::vector<ModelledPlan>& plans,
            const TuningOptions& options, Measurer& measurer, Journal& journal, Progress& progress) {
+    progress.step("making its tensors and its reference");
+    measurer.begin(to_string(layer));
+    progress.step("compiling the first candidates");
     return Tuning(layer, arch, plans, options, measurer, journal, progress).run();
 }
 

@@ -28,7 +28,9 @@ public:
           device_(Device::best()),
           layer_(parse_layer(text)),
           weights_(weights),
-          trial_(engine, device_, layer_, flush_of(device_), weights) {}
+          trial_(engine, device_, layer_, flush_of(device_), weights) {
+        trial_.know_reference();
+    }
 
     [[nodiscard]] Measurement measure(const Request& request) {
         Measurement m;
@@ -101,6 +103,7 @@ public:
             request = parse_request(line);
             if (request.work == Work::facts) return to_json(surface_ ? surface_->facts() : facts());
             if (request.work == Work::compile) return to_json(surface_ ? surface_->compile(request) : compile(request));
+            if (request.work == Work::begin) return to_json(surface_ ? Measurement() : begin(request));
             return to_json(surface_ ? surface_->measure(request) : measure(request));
         } catch (const CompileError& error) {
             failed.state = CandidateState::not_compiled;
@@ -126,12 +129,17 @@ private:
         return {};
     }
 
-    [[nodiscard]] Measurement measure(const Request& request) {
+    [[nodiscard]] Measurement begin(const Request& request) {
         if (!bench_ || layer_ != request.layer) {
             bench_.reset();  // its tensors go before those of the next
             bench_ = std::make_unique<Bench>(engine_, request.layer, weights_);
             layer_ = request.layer;
         }
+        return {};
+    }
+
+    [[nodiscard]] Measurement measure(const Request& request) {
+        (void)begin(request);
         return bench_->measure(request);
     }
 

@@ -131,6 +131,10 @@ Trial::Pairs Trial::compare(const Kernel& kernel, const Kernel& against, int lau
     return pairs;
 }
 
+void Trial::know_reference() {
+    if (want_.empty()) want_ = reference();
+}
+
 Errors Trial::judge(const Kernel& kernel) {
     y_.fill(0xff, stream_.handle());
     ready(kernel);
@@ -138,7 +142,7 @@ Errors Trial::judge(const Kernel& kernel) {
 }
 
 Errors Trial::judge() {
-    if (want_.empty()) want_ = reference();
+    know_reference();
     const auto per_sample = static_cast<std::size_t>(sizes(layer_, {1, shape_.input}).y);
     const std::size_t sample_bytes = per_sample * size_of(layer_.dtype);
     std::vector<unsigned char> y(y_.bytes());

@@ -32,6 +32,8 @@ public:
         std::vector<double> ms, against_ms;
     };
     [[nodiscard]] Pairs compare(const Kernel& kernel, const Kernel& against, int launches, double hopeless);
+    // Now, not with the first judgement: it may take long.
+    void know_reference();
     // Launches it once more on a poisoned y, and judges that.
     [[nodiscard]] Errors judge(const Kernel& kernel);
     // Launches it until two groups of launches take the same time, or half a second is over.
