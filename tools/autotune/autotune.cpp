@@ -72,9 +72,13 @@ void print(const TunedLayer& layer) {
         fmt::print("{:<18} {:.4f} ms  {}  {}\n", title(layer.named), t.ms, gain, t.plan);
     }
     // A fault that somebody has to mend.
-    for (const Candidate& c : t.candidates)
-        if (c.state == CandidateState::wrong || c.state == CandidateState::hung)
-            fmt::print("{:<18} FAULT: {}: {}: {}\n", "", to_string(c.state), c.plan, shown(c.why));
+    constexpr std::size_t kTold = 3;
+    std::size_t faults = 0;
+    for (const Candidate& c : t.candidates) {
+        if (c.state != CandidateState::wrong && c.state != CandidateState::hung) continue;
+        if (++faults <= kTold) fmt::print("{:<18} FAULT: {}: {}: {}\n", "", to_string(c.state), c.plan, shown(c.why));
+    }
+    if (faults > kTold) fmt::print("{:<18} and {} more candidates that are wrong or hang\n", "", faults - kTold);
     std::fflush(stdout);
 }
 
@@ -123,8 +127,7 @@ int autotune(const Options& options) {
     TuningOptions tuning;
     tuning.budget_seconds = *budget;
     tuning.exhaustive = options.exhaustive;
-    tuning.jobs = static_cast<std::size_t>(
-        jobs_allowed(this_machine(), options.jobs, 0));
+    tuning.jobs = static_cast<std::size_t>(jobs_allowed(this_machine(), options.jobs, 0));
     tuning.worker_arguments = tune_worker_arguments(options.pack_each_time, options.surface);
     Measurer measurer(tuning.worker_arguments,
                       std::chrono::milliseconds(static_cast<std::int64_t>(options.patience * 1e3)));

@@ -1,5 +1,5 @@
-// Journal: every measurement of a tune, a line each, so that a tuner that was killed goes on where it was. A search asks
-// for the same measurements again as long as it gets the same answers, so that is all that must be kept.
+// Journal: every measurement of a tune, a line each, so that a tuner that was killed goes on where it was. A search
+// asks for the same measurements again as long as it gets the same answers, so that is all that must be kept.
 #pragma once
 
 #include "autotune/request.h"

@@ -33,7 +33,7 @@ private:
 
     std::vector<std::string> arguments_;
     std::chrono::milliseconds patience_;
-    std::string layer_;  // that the process has begun
+    std::string layer_;           // that the process has begun
     std::unique_ptr<Crew> crew_;  // of one; null: none is running
 };
 

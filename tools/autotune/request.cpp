@@ -39,7 +39,8 @@ Request parse_request(const std::string& line) {
     const json parsed = json::parse(line);
     Request request;
     const auto name = parsed.at("work").get<std::string>();
-    const auto found = std::find_if(kWorks.begin(), kWorks.end(), [&](const auto& known) { return known.second == name; });
+    const auto found =
+        std::find_if(kWorks.begin(), kWorks.end(), [&](const auto& known) { return known.second == name; });
     if (found == kWorks.end()) throw Error("unknown work: " + name);
     request.work = found->first;
     request.layer = parsed.at("layer").get<std::string>();
@@ -67,8 +68,9 @@ CardFacts parse_facts(const json& parsed) {
 }
 
 json to_json(const Measurement& m) {
-    json result = {{"state", to_string(m.state)}, {"ms", m.ms},           {"against_ms", m.against_ms},
-                   {"weights", m.weights},        {"registers", m.registers}, {"spill_bytes", m.spill_bytes}};
+    json result = {{"state", to_string(m.state)}, {"ms", m.ms},
+                   {"against_ms", m.against_ms},  {"weights", m.weights},
+                   {"registers", m.registers},    {"spill_bytes", m.spill_bytes}};
     if (!m.why.empty()) result["why"] = m.why;
     if (m.rel_l2) result["rel_l2"] = *m.rel_l2;
     return result;

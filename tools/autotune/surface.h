@@ -1,7 +1,7 @@
 // Surface: a card that is made up, for tests of all that surrounds the measuring where no GPU is. A JSON file:
-// {"card": ..., "arch": "sm_90", "rules": [{"match": "part of a plan", "ms": 0.5, "fault": "hang"}]}. The first rule that
-// matches counts; plans without one take a time that follows from their text. Faults: "hang", "crash", or the name of
-// what becomes of the candidate.
+// {"card": ..., "arch": "sm_90", "rules": [{"match": "part of a plan", "ms": 0.5, "fault": "hang"}]}. The first rule
+// that matches counts; plans without one take a time that follows from their text. Faults: "hang", "crash", or the name
+// of what becomes of the candidate.
 #pragma once
 
 #include "autotune/request.h"

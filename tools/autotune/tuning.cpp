@@ -44,9 +44,8 @@ public:
 
     [[nodiscard]] Tuned run() {
         bool expired = options_.exhaustive;
-        const auto end_of_search =
-            begin_ + std::chrono::duration_cast<Clock::duration>(
-                         std::chrono::duration<double>(kForSearch * options_.budget_seconds));
+        const auto end_of_search = begin_ + std::chrono::duration_cast<Clock::duration>(
+                                                std::chrono::duration<double>(kForSearch * options_.budget_seconds));
         while (!tuner_.open().empty()) {
             if (!expired && Clock::now() >= end_of_search) {
                 expired = true;
@@ -114,9 +113,8 @@ private:
 
     void show() {
         const auto& all = tuner_.candidates();
-        const auto reached = std::count_if(all.begin(), all.end(), [](const Candidate& c) {
-            return c.state != CandidateState::not_reached;
-        });
+        const auto reached = std::count_if(all.begin(), all.end(),
+                                           [](const Candidate& c) { return c.state != CandidateState::not_reached; });
         std::string best = "none yet";
         if (const auto incumbent = tuner_.incumbent())
             best = fmt::format("{:.4f} ms, {:.2f} of the first, {}", all[*incumbent].ms, all[*incumbent].relative,

@@ -6,14 +6,13 @@
 #include "subject/message.h"
 
 #include <fmt/format.h>
+#include <kainjow/mustache.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <optional>
-
-#include <kainjow/mustache.hpp>
 
 namespace convt_jit::tools {
 namespace {
@@ -68,9 +67,8 @@ List bars(const ReportData& report, const Measure& measure, bool with_precision)
             rows.push_back(&row);
             most = std::max(most, measure.value(row));
         }
-    std::stable_sort(rows.begin(), rows.end(), [&](const ReportRow* a, const ReportRow* b) {
-        return measure.value(*a) > measure.value(*b);
-    });
+    std::stable_sort(rows.begin(), rows.end(),
+                     [&](const ReportRow* a, const ReportRow* b) { return measure.value(*a) > measure.value(*b); });
     List result = list();
     for (const ReportRow* row : rows) {
         const double value = measure.value(*row);
@@ -86,8 +84,8 @@ List bars(const ReportData& report, const Measure& measure, bool with_precision)
 }
 
 std::string why(const ReportRow& row) {
-    const auto measured = std::count_if(row.candidates.begin(), row.candidates.end(),
-                                        [](const ReportCandidate& c) { return c.ms > 0; });
+    const auto measured =
+        std::count_if(row.candidates.begin(), row.candidates.end(), [](const ReportCandidate& c) { return c.ms > 0; });
     std::string text = fmt::format("The fastest of {} measured candidates", measured);
     if (row.not_reached > 0) text += fmt::format(" ({} more were not reached)", row.not_reached);
     if (row.default_ms > 0 && row.plan == row.default_plan)
@@ -110,9 +108,9 @@ List effects(const ReportRow& row) {
         item.set("key", effect.key);
         item.set("value", effect.value);
         item.set("explained", fmt::format("{:.0f}", 100 * effect.explained));
-        item.set("other", effect.best_other.empty()
-                              ? std::string()
-                              : fmt::format("{}: {:+.1f} %", effect.best_other, 100 * (effect.best_other_ms / row.ms - 1)));
+        item.set("other", effect.best_other.empty() ? std::string()
+                                                    : fmt::format("{}: {:+.1f} %", effect.best_other,
+                                                                  100 * (effect.best_other_ms / row.ms - 1)));
         result << item;
     }
     return result;
@@ -131,6 +129,14 @@ List failures(const ReportRow& row) {
     return result;
 }
 
+// An empty text would open a section as any other does.
+void set_some(data& item, const char* key, bool some, const std::string& text) {
+    if (some)
+        item.set(key, text);
+    else
+        item.set(key, false);
+}
+
 data layer(const ReportRow& row, bool with_precision) {
     data item;
     item.set("name", label(row, with_precision));
@@ -140,12 +146,12 @@ data layer(const ReportRow& row, bool with_precision) {
     item.set("measured", row.ms > 0);
     if (!(row.ms > 0)) return item;
     item.set("ms", fmt::format("{:.4g}", row.ms));
-    item.set("spread", row.spread > 0 ? fmt::format("{:.1f} %", 100 * row.spread) : "");
-    item.set("light", of_light(row) > 0 ? fmt::format("{:.0f} %", 100 * of_light(row)) : "");
-    item.set("light_ms", row.speed_of_light_ms > 0 ? fmt::format("{:.4g}", row.speed_of_light_ms) : "");
-    item.set("baseline", row.baseline_ms > 0 ? fmt::format("{:.4g}", row.baseline_ms) : "");
-    item.set("over_baseline", row.baseline_ms > 0 ? fmt::format("{:.2f}", over_baseline(row)) : "");
-    item.set("over_default", row.default_ms > 0 ? fmt::format("{:.2f}", over_default(row)) : "");
+    set_some(item, "spread", row.spread > 0, fmt::format("{:.1f} %", 100 * row.spread));
+    set_some(item, "light", of_light(row) > 0, fmt::format("{:.0f} %", 100 * of_light(row)));
+    set_some(item, "light_ms", row.speed_of_light_ms > 0, fmt::format("{:.4g}", row.speed_of_light_ms));
+    set_some(item, "baseline_ms", row.baseline_ms > 0, fmt::format("{:.4g}", row.baseline_ms));
+    set_some(item, "over_baseline", row.baseline_ms > 0, fmt::format("{:.2f}", over_baseline(row)));
+    set_some(item, "over_default", row.default_ms > 0, fmt::format("{:.2f}", over_default(row)));
     item.set("family", family_of(row.plan));
     item.set("class", family_class(family_of(row.plan)));
     item.set("plan", row.plan);
@@ -194,9 +200,12 @@ List families(const ReportData& report) {
 List facts(const ReportFacts& f) {
     List result = list();
     for (const auto& [name, value] :
-         {std::pair<const char*, std::string>{"GPU", f.card}, {"CUDA driver", f.driver}, {"NVRTC", f.toolkit},
+         {std::pair<const char*, std::string>{"GPU", f.card},
+          {"CUDA driver", f.driver},
+          {"NVRTC", f.toolkit},
           {"copy bandwidth", f.copy_tb_per_s > 0 ? fmt::format("{:.2f} TB/s", f.copy_tb_per_s) : ""},
-          {"commit", f.commit}, {"command", f.command}}) {
+          {"commit", f.commit},
+          {"command", f.command}}) {
         if (value.empty()) continue;
         data item;
         item.set("name", name);
@@ -233,18 +242,24 @@ std::string report_page(const ReportData& report) {
     data page;
     page.set("card", report.facts.card);
     page.set("count", std::to_string(report.rows.size()));
-    page.set("means", means(report));
+    const List known = means(report);
+    page.set("any_means", !known.is_empty_list());
+    page.set("means", known);
     page.set("families", families(report));
-    const bool baseline = std::any_of(report.rows.begin(), report.rows.end(),
-                                      [](const ReportRow& row) { return row.baseline_ms > 0; });
+    const bool baseline =
+        std::any_of(report.rows.begin(), report.rows.end(), [](const ReportRow& row) { return row.baseline_ms > 0; });
     page.set("baseline", baseline);
     const bool any_tuned = std::any_of(report.rows.begin(), report.rows.end(),
-                                   [](const ReportRow& row) { return !row.candidates.empty(); });
+                                       [](const ReportRow& row) { return !row.candidates.empty(); });
     page.set("any_tuned", any_tuned);
-    page.set("wide_roofline", roofline_plot(report, kWide));
+    const std::string roofline = roofline_plot(report, kWide);
+    page.set("any_roofline", !roofline.empty());
+    page.set("wide_roofline", roofline);
     page.set("narrow_roofline", roofline_plot(report, kNarrow));
     page.set("bars_title", measure.title);
-    page.set("bars", bars(report, measure, with_precision));
+    const List drawn = bars(report, measure, with_precision);
+    page.set("any_bars", !drawn.is_empty_list());
+    page.set("bars", drawn);
     List layers = list();
     for (const ReportRow& row : report.rows) layers << layer(row, with_precision);
     page.set("layers", layers);

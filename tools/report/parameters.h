@@ -9,9 +9,9 @@
 namespace convt_jit::tools {
 
 struct ParameterEffect {
-    std::string key, value;     // of the winner
-    double explained = 0;       // share of the variance of log times that goes with this word alone
-    std::string best_other;     // the other value that the fastest candidate without the winner's has; empty: none
+    std::string key, value;  // of the winner
+    double explained = 0;    // share of the variance of log times that goes with this word alone
+    std::string best_other;  // the other value that the fastest candidate without the winner's has; empty: none
     double best_other_ms = 0;
 };
 

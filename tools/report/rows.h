@@ -15,7 +15,7 @@ struct ReportCandidate {
 
 struct ReportRow {
     std::string name, layer, precision, plan, error;
-    double ms = 0, spread = 0;  // 0: it failed
+    double ms = 0, spread = 0;     // 0: it failed
     double speed_of_light_ms = 0;  // 0: not known
     double default_ms = 0;         // 0: no tuning, or the default failed
     double baseline_ms = 0;        // 0: none given
