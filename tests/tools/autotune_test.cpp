@@ -9,9 +9,9 @@
 namespace convt_jit::tools::test {
 namespace {
 
+using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using nlohmann::json;
 
 constexpr const char* kLayer = "'n2 c8 o8 in32x32 k3x3 s2x2 bias f32'";
 
@@ -88,9 +88,9 @@ TEST_F(Autotune, WhereAllFailTheExitCodeSaysSo) {
 
 TEST_F(Autotune, FamiliesPlansAndDtype) {
     write_text(directory_ / "plans", "unrolled chunk=4\n");
-    const Outcome outcome = convt(std::string("autotune ") + kLayer + " --candidates 3 --exhaustive --dtype f16" +
-                                  " --families unrolled --plans " + (directory_ / "plans").string() + surface({}) +
-                                  to_results());
+    const Outcome outcome =
+        convt(std::string("autotune ") + kLayer + " --candidates 3 --exhaustive --dtype f16" +
+              " --families unrolled --plans " + (directory_ / "plans").string() + surface({}) + to_results());
     EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
     const json layer = tuned();
     EXPECT_EQ(layer.at("precision"), "f16");
@@ -127,8 +127,9 @@ TEST_F(Autotune, ABudgetThatIsNoTimeIsBadUsage) {
 
 TEST_F(Autotune, WritesAReportOfWhatItMeasured) {
     const auto page = directory_ / "page.html";
-    const Outcome outcome = convt(std::string("autotune ") + kLayer + " --candidates 20 --exhaustive --report " +
-                                  page.string() + surface({{{"match", "stages=3"}, {"fault", "wrong"}}}) + to_results());
+    const Outcome outcome =
+        convt(std::string("autotune ") + kLayer + " --candidates 20 --exhaustive --report " + page.string() +
+              surface({{{"match", "stages=3"}, {"fault", "wrong"}}}) + to_results());
     EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
     const std::string html = read_file(page);
     EXPECT_THAT(html, HasSubstr("made up"));

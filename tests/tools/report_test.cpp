@@ -1,8 +1,8 @@
+#include "convt_jit/error.h"
+#include "program.h"
 #include "report/page.h"
 #include "report/parameters.h"
 #include "report/rows.h"
-
-#include "program.h"
 
 #include <gmock/gmock.h>
 
