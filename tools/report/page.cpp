@@ -4,6 +4,7 @@
 #include "report/parameters.h"
 #include "report/plots.h"
 #include "subject/message.h"
+#include "subject/quantity.h"
 
 #include <fmt/format.h>
 #include <kainjow/mustache.hpp>
@@ -84,9 +85,9 @@ List bars(const ReportData& report, const Measure& measure, bool with_precision)
 }
 
 std::string why(const ReportRow& row) {
-    const auto measured =
-        std::count_if(row.candidates.begin(), row.candidates.end(), [](const ReportCandidate& c) { return c.ms > 0; });
-    std::string text = fmt::format("The fastest of {} measured candidates", measured);
+    const auto measured = std::count_if(row.candidates.begin(), row.candidates.end(),
+                                        [](const ReportCandidate& c) { return c.ms > 0 && c.failure.empty(); });
+    std::string text = fmt::format("The fastest of {} candidates that were measured and are right", measured);
     if (row.not_reached > 0) text += fmt::format(" ({} more were not reached)", row.not_reached);
     if (row.default_ms > 0 && row.plan == row.default_plan)
         text += "; the default choice, which nothing beat by more than the noise";
@@ -241,7 +242,7 @@ std::string report_page(const ReportData& report) {
     const Measure measure = measure_for(report);
     data page;
     page.set("card", report.facts.card);
-    page.set("count", std::to_string(report.rows.size()));
+    page.set("count", counted(report.rows.size(), "layer", "layers"));
     const List known = means(report);
     page.set("any_means", !known.is_empty_list());
     page.set("means", known);

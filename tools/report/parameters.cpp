@@ -34,7 +34,7 @@ std::vector<ParameterEffect> parameter_effects(const std::string& winner,
     std::vector<Point> points;
     Sum all;
     for (const ReportCandidate& c : candidates) {
-        if (!(c.ms > 0) || family_of(c.plan) != family_of(winner)) continue;
+        if (!(c.ms > 0) || !c.failure.empty() || family_of(c.plan) != family_of(winner)) continue;
         Point point{{}, c.ms, std::log(c.ms)};
         for (auto& [key, value] : words(c.plan)) point.value[key] = value;
         all.of += point.log_ms;

@@ -113,6 +113,11 @@ std::string roofline_plot(const ReportData& data, int width) {
         least_y = std::min({least_y, p.tflops, p.baseline_tflops > 0 ? p.baseline_tflops : p.tflops});
         most_y = std::max({most_y, p.tflops, p.baseline_tflops});
     }
+    // The slope is seen above each point, unless the highest roof is lower.
+    double highest = 0;
+    for (const Roof& roof : roofs) highest = std::max(highest, roof.tflops);
+    const double slope = most_x * data.facts.copy_tb_per_s;
+    most_y = std::max(most_y, highest > 0 ? std::min(slope, highest) : slope);
     for (const Roof& roof : roofs) most_y = std::max(most_y, roof.tflops);
     const bool narrow = width < 600;
     const double height = narrow ? 360 : 460, left = 44, right = width - 12, top = 14, bottom = height - 44;
@@ -159,7 +164,8 @@ std::string roofline_plot(const ReportData& data, int width) {
 
 std::string candidates_plot(const ReportRow& row, int width) {
     double slowest = row.ms;
-    for (const ReportCandidate& c : row.candidates) slowest = std::max(slowest, c.ms);
+    for (const ReportCandidate& c : row.candidates)
+        if (c.failure.empty()) slowest = std::max(slowest, c.ms);
     if (!(row.ms > 0) || slowest <= row.ms) return {};
     const double left = 14, right = width - 14, axis = 92;
     constexpr double kMark = 7;
@@ -183,19 +189,18 @@ std::string candidates_plot(const ReportRow& row, int width) {
     // A column of marks for each few pixels.
     std::vector<int> stacked(static_cast<std::size_t>(width / kMark) + 2, 0);
     for (const ReportCandidate& c : row.candidates) {
-        if (!(c.ms > 0)) continue;
+        if (!(c.ms > 0) || !c.failure.empty()) continue;  // the page lists what failed
         const auto column = static_cast<std::size_t>(x(c.ms) / kMark);
         const int level = std::min(stacked[column]++, 11);
-        const bool wrong = !c.failure.empty();
         const bool winner = c.plan == row.plan, standard = c.plan == row.default_plan;
         const double cx = (static_cast<double>(column) + 0.5) * kMark, cy = axis - 5 - level * kMark;
         svg += fmt::format(R"(<circle class="{}{}" cx="{:.1f}" cy="{:.1f}" r="{}"><title>{}</title></circle>)",
-                           wrong ? "wrong" : family_class(family_of(c.plan)),
+                           family_class(family_of(c.plan)),
                            winner     ? " winner"
                            : standard ? " standard"
                                       : "",
                            cx, cy, winner || standard ? 4.5 : 3,
-                           escaped(fmt::format("{:.4g} ms, {}{}: {}", c.ms, wrong ? c.failure : c.state,
+                           escaped(fmt::format("{:.4g} ms, {}{}: {}", c.ms, c.state,
                                                winner     ? ", the winner"
                                                : standard ? ", the default"
                                                           : "",
