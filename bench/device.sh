@@ -4,11 +4,11 @@
 #
 #   bench/device.sh OUT [STAGE...]      BUILD=build by default; all stages without a name
 #
-# Stages: facts gpu warm_only bug_trials origin property conformance layers sanitize micro bench_f32 bench_tf32 bench_f16 torch
-# table.
+# Stages: facts gpu graphs warm_only bug_trials origin matrices property conformance layers sanitize micro bench_f32
+# bench_tf32 bench_f16 torch table real_f32 real_tf32 real_f16.
 # Each prints one line, PASS or FAIL with its time; a stage that fails, or takes more than LIMIT (300) seconds, does not
 # stop the others. OUT receives device.log (all output), micro.json, bench-f32.json, bench-f16.json, torch.json,
-# table.md. Exit code: 1 if any failed.
+# table.md, real-f32.json. Exit code: 1 if any failed.
 #
 # Kernels that were compiled ahead, without a GPU, are taken from $BUILD/kernels or $BUILD/kernels.tar.gz:
 #   export CONVT_JIT_CACHE_DIR=$PWD/build/kernels
@@ -70,9 +70,12 @@ warm_only() {
     ! "${hidden[@]}" CONVT_JIT_CACHE_DIR="$scratch/empty" "$program" run >"$scratch/missing" 2>&1 &&
     cat "$scratch/missing" && grep -q 'convt warmup "' "$scratch/missing"
 }
+# A part of gpu.
+graphs() { "$build/bin/gpu_tests" --gtest_filter='*Graph*'; }
 bug_trials() { CONVT_TEST_DEVICE=cuda "$build/bin/bug_trials_tests"; }
 origin() { CONVT_TEST_DEVICE=cuda "$build/bin/origin_tests"; }
 property() { CONVT_TEST_DEVICE=cuda spread property_tests 4; }
+matrices() { CONVT_TEST_DEVICE=cuda spread matrices_tests 4 && CONVT_TEST_DEVICE=cuda spread warpgroups_tests 8; }
 conformance() { CONVT_TEST_DEVICE=cuda spread conformance_tests 4; }
 
 # Each dimension and dtype, both layouts, groups, epilogues, phases without taps; the kernels alone, not the tests.
@@ -83,11 +86,22 @@ sample=(
     "n1 c6 o4 in5x6x7 k3x2x4 s2x1x3 p1x0x1 g2 bias f32" "n2 c4 o4 in4x5x6 k3 s2 p1 op1 f16 nhwc silu"
     "n1 c9 o5 in3x9x8 k2x3x3 s1x2x2 d1x2x1 p0x0x1:0x1x0 bf16 bias"
 )
+# A layer and a plan each: families on tensor cores, with shared sums, resident weights, teams, folded rows.
+planned=(
+    "n2 c24 o40 in9x33 k3x3 p1 bias|implicit_gemm" "n2 c72 o40 in9x33 k3x3 p1 bias f16|implicit_gemm split=2"
+    "n2 c24 o70 in9x41 k3x3 p1 bias|implicit_gemm_sm90" "n2 c24 o70 in9x41 k4x4 s2 p1 bias f16|implicit_gemm_sm90"
+    "n2 c24 o70 in9x40 k3x3 p1 bias tf32|implicit_gemm_sm90 positions=2x32 groups_m=1 groups_n=2 teams=2 loaders=1 chunk=8 stages=4 join=2 min_blocks=1 resident=0 processors=2 fold=1"
+    "n2 c24 o40 in9x41 k2x2 s2 bias bf16|implicit_gemm_sm90 positions=4x8 groups_m=1 groups_n=1 teams=1 loaders=1 chunk=16 stages=3 join=2 min_blocks=1 resident=1 processors=1 fold=2"
+    "n2 c20 o32 in9x40 k3x3 p1 bias|implicit_gemm_sm90 positions=2x32 groups_m=1 groups_n=1 teams=1 loaders=1 chunk=8 stages=2 join=2 min_blocks=1 resident=0 processors=2 fold=2"
+)
 sanitize() {
-    local tool failed=0
+    local tool failed=0 one
     for tool in memcheck racecheck; do
-        compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/bin/convt" run "${sample[@]}" --backend cuda --check ||
-            { failed=1; echo "sanitize: $tool failed"; }
+        local run=(compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/bin/convt" run --backend cuda --check)
+        "${run[@]}" "${sample[@]}" || { failed=1; echo "sanitize: $tool failed"; }
+        for one in "${planned[@]}"; do
+            "${run[@]}" "${one%%|*}" --plan "${one#*|}" || { failed=1; echo "sanitize: $tool failed: $one"; }
+        done
     done
     return "$failed"
 }
@@ -112,13 +126,17 @@ torch() { python3 bench/compare_torch.py measure --layers "$layers" --out "$out/
 table() {
     python3 bench/compare_torch.py table --torch "$out/torch.json" --convt "$out"/bench-f*.json >"$out/table.md"
 }
+real_f32() { convt bench --layers bench/layers/real.jsonl --json "$out/real-f32.json"; }
+real_tf32() { convt bench --layers bench/layers/real.jsonl --dtype tf32 --json "$out/real-tf32.json"; }
+real_f16() { convt bench --layers bench/layers/real.jsonl --dtype f16 --json "$out/real-f16.json"; }
 if [[ $only ]]; then
     "$only"
     exit
 fi
 
 stages=("$@")
-((${#stages[@]})) || stages=(facts gpu warm_only bug_trials origin property conformance layers sanitize micro bench_f32 bench_tf32 bench_f16 torch table)
+((${#stages[@]})) || stages=(facts gpu warm_only bug_trials origin matrices property conformance layers sanitize micro bench_f32
+    bench_tf32 bench_f16 torch table real_f32 real_tf32 real_f16)
 status=0
 for stage in "${stages[@]}"; do
     begin=$(date +%s.%N)

@@ -19,8 +19,11 @@
 namespace convt_jit {
 namespace {
 
-// The simulator runs what every tensor-core GPU from Ampere on can: wgmma it has not.
-constexpr Arch kSimulatedArch{80, 0};
+// The simulator stands for what every tensor-core GPU from Ampere on can. Hopper's family it runs where a plan asks for
+// it: that takes a CPU several times as long.
+Arch simulated_arch(std::string_view plan) {
+    return plan.substr(0, plan.find(' ')) == ImplicitGemmSm90Tile::kFamily ? Arch{90, 0} : Arch{80, 0};
+}
 
 CacheSettings settings_for(const EngineOptions& options) {
     CacheSettings settings = cache_settings();
@@ -132,7 +135,7 @@ Engine& Engine::operator=(Engine&&) noexcept = default;
 Kernel Engine::prepare(const Layer& layer, const PrepareOptions& options) {
     validate(layer);
     Site site{options.device.value_or(Device::best()), std::nullopt};
-    const Arch arch = site.device.is_cuda() ? parse_arch(site.device.arch()) : kSimulatedArch;
+    const Arch arch = site.device.is_cuda() ? parse_arch(site.device.arch()) : simulated_arch(options.plan);
     const Request request = make_request(layer, arch, options);
     if (site.device.is_cuda()) site.context = driver::context_for(site.device.ordinal());
     return options.policy == Policy::no_wait ? impl_->get_at_once(request, site) : Kernel(impl_->get(request, site));

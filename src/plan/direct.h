@@ -1,4 +1,4 @@
-// DirectTile: the tile of the `direct` family (templates/families/direct.cu). Pure functions.
+// DirectTile: the tile of the `direct` family (templates/families/direct/). Pure functions.
 #pragma once
 
 #include "convt_jit/layer.h"

@@ -1,4 +1,4 @@
-// ImplicitGemmTile: the tile of the `implicit_gemm` family (templates/families/implicit_gemm.cu). Pure functions.
+// ImplicitGemmTile: the tile of the `implicit_gemm` family (templates/families/implicit_gemm/). Pure functions.
 #pragma once
 
 #include "convt_jit/layer.h"

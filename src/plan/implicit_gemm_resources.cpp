@@ -44,6 +44,7 @@ ImplicitGemmLayer ImplicitGemmLayer::make(const Layer& layer) {
         return result;
     }
     result.horizontal = UnrolledAxis::make(axes[2]);
+    result.vertical = axes[1];
     result.taps_h = static_cast<int>(taps_h);
     result.reach_h = static_cast<int>(reach);
     result.row_phases = static_cast<int>(axes[1].stride);

@@ -1,4 +1,4 @@
-// Resources of an `implicit_gemm` tile: what templates/families/implicit_gemm.cu works out from the same constants, and
+// Resources of an `implicit_gemm` tile: what templates/families/implicit_gemm/ works out from the same constants, and
 // what the compiler will make of it. Pure functions.
 #pragma once
 
@@ -19,9 +19,10 @@ constexpr double kMostPackedBytes = 0x1p39;  // more than any GPU has
 struct ImplicitGemmLayer {
     std::string refusal;  // why no tile can serve the layer; nothing else is set then
     UnrolledAxis horizontal;
-    int taps_h = 1;          // of one row phase, at most
-    int reach_h = 0;         // rows between the first tap of a row phase and the last
-    int row_phases = 1;      // of the output
+    int taps_h = 1;      // of one row phase, at most
+    int reach_h = 0;     // rows between the first tap of a row phase and the last
+    int row_phases = 1;  // of the output
+    AxisParameters vertical;
     double mean_taps_h = 1;  // over the row phases
     int used_rows = 1;       // row phases that have taps
     int depth_kernel = 1;

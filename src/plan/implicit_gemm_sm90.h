@@ -1,4 +1,4 @@
-// ImplicitGemmSm90Tile: the tile of the `implicit_gemm_sm90` family (templates/families/implicit_gemm_sm90.cu). Pure
+// ImplicitGemmSm90Tile: the tile of the `implicit_gemm_sm90` family (templates/families/implicit_gemm_sm90/). Pure
 // functions.
 #pragma once
 
@@ -16,7 +16,8 @@ namespace convt_jit {
 
 // A tile is a rectangle of positions q (height, width) of one output depth and one row phase, all column phases of it
 // and 64 x groups_m output channels of one group. The warpgroups of a team share its channels (groups_m) and its
-// positions (groups_n); others load.
+// positions (groups_n); others load. Folded, a position is `fold` output rows, a multiple of the stride, and the
+// 64 x groups_m rows of a product are those times output channels.
 struct ImplicitGemmSm90Tile {
     static constexpr std::string_view kFamily = "implicit_gemm_sm90";
 
@@ -30,6 +31,7 @@ struct ImplicitGemmSm90Tile {
     int min_blocks = 1;    // of a multiprocessor, that registers are left for
     int resident = 0;      // 1: all weights that a block needs stay in shared memory
     int processors = 132;  // multiprocessors that the grid is made for: a block takes one tile after the other
+    int fold = 1;          // output rows that share a product; 1: row phases are tiles of their own
 
     template <class Tile, class Visit>
     static void fields(Tile& t, const Visit& visit) {
@@ -44,10 +46,12 @@ struct ImplicitGemmSm90Tile {
         visit("min_blocks", "MIN_BLOCKS", t.min_blocks);
         visit("resident", "RESIDENT", t.resident);
         visit("processors", "PROCESSORS", t.processors);
+        visit("fold", "FOLD", t.fold);
     }
 
-    // What every family answers (src/plan/plan.h). `standard` is the tile of the least modelled time; where no tile
-    // serves the layer, one that `unsupported` refuses.
+    // What every family answers (src/plan/plan.h). `standard` is the tile of the least modelled time among those
+    // that do not fold, whose times no GPU has been asked for yet; where none serves the layer, one that `unsupported`
+    // refuses.
     [[nodiscard]] static ImplicitGemmSm90Tile standard(const Layer& layer, const Arch& arch);
     [[nodiscard]] std::string unsupported(const Layer& layer, const Arch& arch, bool exact_nonfinite) const;
     [[nodiscard]] int threads(const Layer&) const { return 128 * (groups_m * groups_n * teams + loaders); }
@@ -55,6 +59,8 @@ struct ImplicitGemmSm90Tile {
     [[nodiscard]] Grid grid(const Layer& layer, const Shape& shape) const;
     [[nodiscard]] std::int64_t packed_bytes(const Layer& layer) const;
 
+    // Output channels of a block, of the rows of its products.
+    [[nodiscard]] int block_channels(std::int64_t out_per_group) const;
     // Columns of one product: 8 positions each of a part of a row, of a row, or of a tile that is 8 wide.
     [[nodiscard]] int columns() const;
     // Clock cycles of a whole GPU, in one unit for all families that have a model; infinite where the tile does not

@@ -3,17 +3,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace convt_jit {
 namespace {
 
 constexpr std::int64_t kMostProducts = 96;  // wgmma that are unrolled: they are what compiling takes
-constexpr double kMostSetBytes = 0x1p35;    // 32 bits count its cells
+constexpr std::int64_t kMostRowTaps = 1024;
+constexpr double kMostSetBytes = 0x1p35;  // 32 bits count its cells
 
 std::int64_t largest_divisor(std::int64_t n, std::int64_t most) {
     std::int64_t d = std::min(n, most);
     while (n % d != 0) --d;
     return d;
+}
+
+// Input rows that a position of so many output rows meets: all between the lowest and the highest that a tap joins with
+// one of them.
+std::int64_t folded_taps(const AxisParameters& axis, int lines) {
+    std::int64_t low = std::numeric_limits<std::int64_t>::max(), high = std::numeric_limits<std::int64_t>::min();
+    for (std::int64_t line = 0; line < lines; ++line)
+        for (std::int64_t k = 0; k < axis.kernel; ++k) {
+            const std::int64_t at = line + axis.pad - k * axis.dilation;
+            if (at % axis.stride != 0) continue;
+            low = std::min(low, at / axis.stride);
+            high = std::max(high, at / axis.stride);
+        }
+    return high - low + 1;
 }
 
 std::int64_t pitch(std::int64_t n, int rest) { return n + (rest + 32 - n % 32) % 32; }
@@ -27,6 +43,11 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     for (const int n : {t.positions[0], t.positions[1], t.groups_m, t.groups_n, t.teams, t.loaders, t.chunk, t.stages,
                         t.join, t.min_blocks, t.processors})
         if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);
+    if (t.fold < 1 || t.fold > 64) return fmt::format("fold is {}, allowed: 1 to 64", t.fold);
+    if (t.fold > 1 && t.fold % layer.vertical.stride != 0)
+        return fmt::format("fold {} is no multiple of the stride {} along height", t.fold, layer.vertical.stride);
+    if (t.fold > 8 * t.groups_m)
+        return fmt::format("fold {} leaves less than 8 channels of {} rows", t.fold, 64 * t.groups_m);
     if (t.resident != 0 && t.resident != 1) return fmt::format("resident is {}, allowed: 0 and 1", t.resident);
     if (t.groups_m * t.groups_n * t.teams > 4) return "more than 4 warpgroups multiply";
     const auto divides = [](std::int64_t whole, std::int64_t part, const char* what) {
@@ -53,15 +74,24 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     r.steps = t.chunk / (2 * cell);
     r.parts = layer.split ? 2 : 1;
     r.chunks = (layer.in_per_group + t.chunk - 1) / t.chunk;
-    r.tile_height = t.positions[0] + layer.reach_h;
-    r.tile_width = t.positions[1] + h.high - h.low;
-    const std::int64_t channels = std::int64_t{64} * t.groups_m;
+    const bool folded = t.fold > 1;
+    const int rows = 64 * t.groups_m;
+    r.row_step = folded ? t.fold / static_cast<int>(layer.vertical.stride) : 1;
+    r.row_phases = folded ? 1 : layer.row_phases;
+    const std::int64_t row_taps = folded ? folded_taps(layer.vertical, t.fold) : layer.taps_h;
+    if (row_taps > kMostRowTaps)
+        return fmt::format("a position meets {} input rows, allowed: up to {}", row_taps, kMostRowTaps);
+    r.row_taps = static_cast<int>(row_taps);
+    r.block_channels = t.block_channels(layer.out_per_group);
+    r.tile_height = (t.positions[0] - 1) * r.row_step + (folded ? r.row_taps - 1 : layer.reach_h) + 1;
+    const int pair = layer.element_bytes == 2 ? 2 : 1;
+    r.tile_width = (t.positions[1] + h.high - (h.low - ((h.low % pair) + pair) % pair) + pair - 1) / pair * pair;
     const std::int64_t input = std::int64_t{2} * r.steps * r.parts * r.tile_height * r.tile_width * 16;
-    r.weight_stage = std::int64_t{layer.taps_h} * h.taps * r.steps * r.parts * 2 * channels * 16;
+    r.weight_stage = std::int64_t{r.row_taps} * h.taps * r.steps * r.parts * 2 * rows * 16;
     // In f64, where nothing overflows.
-    const double blocks = static_cast<double>((layer.out_per_group + channels - 1) / channels);
+    const double blocks = static_cast<double>((layer.out_per_group + r.block_channels - 1) / r.block_channels);
     const double set = 1.0 * layer.depth_kernel * r.chunks * static_cast<double>(r.weight_stage);
-    const double packed = blocks * layer.groups * layer.row_phases * set;
+    const double packed = blocks * layer.groups * r.row_phases * set;
     if (packed > kMostPackedBytes)
         return fmt::format("the packed weights take {:.0f} bytes, allowed: up to {:.0f}", packed, kMostPackedBytes);
     if (set >= kMostSetBytes)
@@ -89,14 +119,14 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     if (producer < 56) return fmt::format("a thread that loads has {} registers, needed: 56", producer);
     // ptxas holds single instructions to what each thread has at first.
     if (4 * run + 24 > even) return fmt::format("a product has {} sums of a thread with {} registers", 4 * run, even);
-    const std::int64_t cells = std::int64_t{2} * r.steps * r.tile_height * r.tile_width;
-    const std::int64_t held = producer < 45 + cell ? 1 : (producer - 44) / (cell + 1);
+    const std::int64_t pairs = std::int64_t{2} * r.steps * r.tile_height * r.tile_width / pair;
+    const std::int64_t held = std::max<std::int64_t>((producer - (pair == 2 ? 56 : 44)) / (cell + 1), 1);
     const std::int64_t loading = std::int64_t{128} * t.loaders;
     while (2 * r.squads <= t.stages && 2 * r.squads <= 4 * t.loaders &&
-           (cells + loading / (2 * r.squads) - 1) / (loading / (2 * r.squads)) <= held)
+           (pairs + loading / (2 * r.squads) - 1) / (loading / (2 * r.squads)) <= held)
         r.squads *= 2;
-    r.batches = static_cast<int>((cells + loading / r.squads * held - 1) / (loading / r.squads * held));
-    r.held = static_cast<int>((cells + loading / r.squads * r.batches - 1) / (loading / r.squads * r.batches));
+    r.batches = static_cast<int>((pairs + loading / r.squads * held - 1) / (loading / r.squads * held));
+    r.held = static_cast<int>((pairs + loading / r.squads * r.batches - 1) / (loading / r.squads * r.batches));
     r.piece_tiles = static_cast<int>(piece);
     r.piece_lanes =
         static_cast<int>(std::min<std::int64_t>(32, std::max<std::int64_t>(1, 8 * piece * h.stride / cell)));

@@ -1,4 +1,4 @@
-// Resources of an `implicit_gemm_sm90` tile: what templates/families/implicit_gemm_sm90.cu works out from the same
+// Resources of an `implicit_gemm_sm90` tile: what templates/families/implicit_gemm_sm90/ works out from the same
 // constants. Pure functions.
 #pragma once
 
@@ -15,10 +15,14 @@ struct ImplicitGemmSm90Resources : BlockNeeds {
     int steps = 1, parts = 1;   // of a chunk
     int chunks = 1;             // of one depth tap
     int tile_height = 0, tile_width = 0;
+    int row_step = 1;               // input rows from one position to the next
+    int row_taps = 1;               // input rows that a position meets, at most
+    int row_phases = 1;             // that are tiles of their own
+    int block_channels = 1;         // of output
     std::int64_t weight_stage = 0;  // bytes of packed weights of a chunk
     std::int64_t packed_bytes = 0;
     int squads = 1, batches = 1;  // of those who load
-    int held = 1;                 // cells of a thread and batch
+    int held = 1;                 // cells of a thread and batch, pairs of cells of 16-bit types
     int piece_tiles = 1;          // 8 positions each, of a line as it is stored
     int piece_lanes = 1;          // threads that store it
 };

@@ -1,4 +1,4 @@
-// UnrolledTile: the tile of the `unrolled` family (templates/families/unrolled.cu). Pure functions.
+// UnrolledTile: the tile of the `unrolled` family (templates/families/unrolled/). Pure functions.
 #pragma once
 
 #include "convt_jit/layer.h"

@@ -1,4 +1,4 @@
-// Resources of an `unrolled` tile: what templates/families/unrolled.cu works out from the same constants, and what the
+// Resources of an `unrolled` tile: what templates/families/unrolled/ works out from the same constants, and what the
 // compiler will make of it. Pure functions.
 #pragma once
 

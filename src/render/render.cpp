@@ -17,6 +17,10 @@ constexpr const char* kPieces[] = {"device/args.cuh", "device/arithmetic.cuh", "
                                    "device/numeric.cuh", "device/epilogue.cuh"};
 constexpr const char* kTiledPieces[] = {"device/axis.cuh", "device/place.cuh", "device/store.cuh"};
 
+// The pieces of a family's own folder, those that it has.
+constexpr const char* kFamilyPieces[] = {"tile.cuh",     "weights.cuh", "loads.cuh",
+                                         "products.cuh", "stores.cuh",  "kernel.cu"};
+
 void append(std::string& source, const std::string& name) {
     source += fmt::format("#line 1 \"{}\"\n", name);
     source += template_text(name);
@@ -41,7 +45,9 @@ Source render(const Layer& layer, const Plan& plan, const Arch& arch) {
         append(source.text, "device/hopper.cuh");
         source.text += "#line 1 \"device/wgmma.mustache\"\n" + render_wgmma(hopper->columns());
     }
-    append(source.text, fmt::format("families/{}.cu", family_name(plan)));
+    for (const char* piece : kFamilyPieces)
+        if (const std::string name = fmt::format("families/{}/{}", family_name(plan), piece); has_template(name))
+            append(source.text, name);
     if (packed_bytes(layer, plan) > 0) append(source.text, "device/pack.cuh");
     if (reduces(plan)) append(source.text, "device/reduce.cuh");
     source.others = other_entry_names(layer, plan, source.entry);

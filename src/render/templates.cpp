@@ -24,4 +24,6 @@ std::string template_text(std::string_view name) {
     return std::string(found->second);
 }
 
+bool has_template(std::string_view name) { return embedded_templates().count(name) != 0; }
+
 }  // namespace convt_jit

@@ -93,6 +93,7 @@ void BlockRunner::connect() {
         Thread& thread = self.threads_[self.running_];
         self.finish_copies(thread, thread.groups - newest);
     };
+    connect_hopper();
     state_.trap = [](const char* file, int line) {
         current().give_up({.kind = Violation::Kind::trap, .file = file, .line = line});
     };
@@ -175,16 +176,21 @@ void BlockRunner::run_block(const ::convt_sim::Index& block) {
     for (Thread& thread : threads_) {
         thread.at = Thread::At::ready;
         thread.copies.clear();
-        thread.groups = 0;
+        thread.products.clear();
+        thread.groups = thread.product_groups = 0;
     }
+    bulk_copies_.clear();
     for (;;) {
         if (options_.order == LaunchOptions::Order::shuffled) order(thread_order_);
         for (const std::uint32_t i : thread_order_)
             if (threads_[i].at == Thread::At::ready) run_thread_until_it_waits(i);
         const auto returned = [](const Thread& thread) { return thread.at == Thread::At::returned; };
         if (std::all_of(threads_.begin(), threads_.end(), returned)) break;
-        const bool warps = release_warps();
-        if (!release_block() && !warps) fail_divergence();
+        bool any = release_warps();
+        any = release_block() || any;
+        any = release_shared_barriers() || any;
+        // The bytes come when nobody can go on without them.
+        if (!any && !(finish_bulk_copies() && release_shared_barriers())) fail_divergence();
     }
     if (const char* address = shared_.written_margin())
         throw SimulatorError(fmt::format("kernel {}, block ({}, {}, {}): a thread has written {}", kernel_, block.x,
@@ -252,6 +258,9 @@ void BlockRunner::fail_divergence() const {
                 return fmt::format("waits at __syncthreads ({}:{})", thread.file, thread.line);
             case Thread::At::warp_barrier:
                 return fmt::format("waits at __syncwarp({:#x}) ({}:{})", thread.mask, thread.file, thread.line);
+            case Thread::At::shared_barrier:
+                return fmt::format("waits for the end of a phase of a barrier in shared memory ({}:{})", thread.file,
+                                   thread.line);
             case Thread::At::returned:
                 return std::string("has returned");
             case Thread::At::ready:
@@ -267,6 +276,10 @@ void BlockRunner::fail_divergence() const {
     auto waiting = first_at(Thread::At::warp_barrier);
     const bool warp = waiting != threads_.end();
     if (!warp) waiting = first_at(Thread::At::block_barrier);
+    if (waiting == threads_.end()) {
+        waiting = first_at(Thread::At::shared_barrier);
+        fail(static_cast<std::uint32_t>(waiting - threads_.begin()), tell(*waiting) + ", which nobody ends any more");
+    }
     const auto index = static_cast<std::uint32_t>(waiting - threads_.begin());
     const std::string what = tell(*waiting);
     const std::uint32_t begin = warp ? index / kWarp * kWarp : 0;

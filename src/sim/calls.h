@@ -15,6 +15,14 @@ struct Span {
     Size begin = 0, bytes = 0;
 };
 
+// A thread's part of a product of a warpgroup.
+struct Product {
+    void (*run)(const Product& product) = nullptr;
+    float* sums = nullptr;
+    unsigned long long a = 0, b = 0;  // operands, as wgmma takes them
+    bool keep = false;
+};
+
 // One per compiled kernel. Blocks run one after the other, so one place for all of them is enough.
 struct State {
     Index thread, block, block_size, grid;  // of the running fibre
@@ -30,6 +38,14 @@ struct State {
     void (*copy_async)(void* shared, const void* global, Size bytes, bool inside) = nullptr;
     void (*copy_async_commit)() = nullptr;
     void (*copy_async_wait)(int newest) = nullptr;
+    // What Hopper has. Places in shared memory are counted in bytes from its start on.
+    void (*barrier_init)(unsigned barrier, int arrivals) = nullptr;
+    void (*barrier_arrive)(unsigned barrier, unsigned expected_bytes) = nullptr;
+    void (*barrier_wait)(unsigned barrier, unsigned parity, const char* file, int line) = nullptr;
+    void (*copy_bulk)(unsigned shared, const void* global, unsigned bytes, unsigned barrier) = nullptr;
+    void (*multiply)(const Product& product) = nullptr;
+    void (*products_commit)() = nullptr;
+    void (*products_wait)(int newest) = nullptr;
     void (*trap)(const char* file, int line) = nullptr;
 };
 

@@ -34,6 +34,18 @@ inline void copy_async(void* shared, const void* global, Size bytes, bool inside
 }
 inline void copy_async_commit() { state.copy_async_commit(); }
 inline void copy_async_wait(int newest) { state.copy_async_wait(newest); }
+inline void barrier_init(unsigned barrier, int arrivals) { state.barrier_init(barrier, arrivals); }
+inline void barrier_arrive(unsigned barrier, unsigned bytes) { state.barrier_arrive(barrier, bytes); }
+inline void barrier_wait(unsigned barrier, unsigned parity, const char* file = __builtin_FILE(),
+                         int line = __builtin_LINE()) {
+    state.barrier_wait(barrier, parity, file, line);
+}
+inline void copy_bulk(unsigned shared, const void* global, unsigned bytes, unsigned barrier) {
+    state.copy_bulk(shared, global, bytes, barrier);
+}
+inline void multiply(const Product& product) { state.multiply(product); }
+inline void products_commit() { state.products_commit(); }
+inline void products_wait(int newest) { state.products_wait(newest); }
 
 }  // namespace convt_sim
 
@@ -99,8 +111,31 @@ inline float __uint_as_float(unsigned bits) {
     __builtin_memcpy(&value, &bits, sizeof value);
     return value;
 }
+// Of all lanes of a warp, for no other mask.
+template <class T>
+T __shfl_sync(unsigned, T value, int lane, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    static_assert(sizeof(T) == 4, "one word");
+    unsigned mine[1];
+    __builtin_memcpy(mine, &value, sizeof value);
+    __builtin_memcpy(&value, convt_sim::share_in_warp(mine, file, line)[lane % 32], sizeof value);
+    return value;
+}
+inline int __any_sync(unsigned, int predicate, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    const unsigned mine[1] = {predicate != 0};
+    const auto* const all = convt_sim::share_in_warp(mine, file, line);
+    unsigned any = 0;
+    for (int lane = 0; lane < 32; ++lane) any |= all[lane][0];
+    return any != 0;
+}
+
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline double __dmul_rn(double a, double b) { return a * b; }
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+    const unsigned long long bytes = (unsigned long long)b << 32 | a;
+    unsigned result = 0;
+    for (int i = 0; i < 4; ++i) result |= unsigned(bytes >> (selector >> 4 * i & 7) * 8 & 0xff) << 8 * i;
+    return result;
+}
 inline unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)a * b >> 32); }
 
 #define CONVT_SIM_MIN_MAX(T)                                   \

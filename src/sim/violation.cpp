@@ -55,6 +55,13 @@ std::string describe(const Violation& violation, const GlobalMemory& global, con
                                      describe_shared(violation.address, shared))
                        : fmt::format("copy_async to {:#x}, which is not shared memory",
                                      reinterpret_cast<std::uintptr_t>(violation.address));
+        case Violation::Kind::bulk_copy:
+            return fmt::format(
+                "copy_bulk of {} bytes to a place that is not such a piece of shared memory, or not a "
+                "multiple of 16 in all: {}",
+                violation.bytes, describe_shared(violation.address, shared));
+        case Violation::Kind::barrier:
+            return fmt::format("{}, {}", violation.what, describe_shared(violation.address, shared));
         case Violation::Kind::signal:
             return describe_signal(violation, shared, stack);
         case Violation::Kind::trap:

@@ -11,11 +11,12 @@
 namespace convt_jit::sim {
 
 struct Violation {
-    enum class Kind { none, global_access, copy_target, signal, trap } kind = Kind::none;
+    enum class Kind { none, global_access, copy_target, bulk_copy, barrier, signal, trap } kind = Kind::none;
     const void* address = nullptr;
-    std::size_t bytes = 0;     // of global_access and copy_target
+    std::size_t bytes = 0;     // of global_access, copy_target and bulk_copy
     bool write = false;        // of global_access
     int signal = 0, code = 0;  // of signal
+    const char* what = "";     // is wrong with a barrier
     const char* file = "";     // of trap
     int line = 0;
 };

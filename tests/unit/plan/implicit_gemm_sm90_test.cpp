@@ -41,7 +41,9 @@ TEST(ImplicitGemmSm90, HasCandidatesThatFit) {
             EXPECT_LE(before, cycles) << text;
             before = cycles;
         }
-        EXPECT_EQ(tiles.front(), ImplicitGemmSm90Tile::standard(layer, kHopper)) << text;
+        const auto all = implicit_gemm_sm90_candidates(layer, kHopper, 100'000);
+        const auto plain = std::find_if(all.begin(), all.end(), [](const auto& tile) { return tile.fold == 1; });
+        EXPECT_EQ(*plain, ImplicitGemmSm90Tile::standard(layer, kHopper)) << text;
     }
 }
 
@@ -122,12 +124,12 @@ std::string refusal(const char* text, const char* plan, const Arch& arch = kHopp
 
 constexpr const char* kFits =
     "implicit_gemm_sm90 positions=2x128 groups_m=1 groups_n=2 teams=1 loaders=2 chunk=8 stages=3 join=2 min_blocks=1 "
-    "resident=0 processors=132";
+    "resident=0 processors=132 fold=1";
 
 std::string with(const std::string& key, const std::string& value) {
     std::string plan = kFits;
     const std::size_t at = plan.find(" " + key + "=") + key.size() + 2;
-    return plan.replace(at, plan.find(' ', at) - at, value);
+    return plan.replace(at, std::min(plan.find(' ', at), plan.size()) - at, value);
 }
 
 TEST(ImplicitGemmSm90, RefusalsSayWhy) {
@@ -141,6 +143,10 @@ TEST(ImplicitGemmSm90, RefusalsSayWhy) {
     EXPECT_EQ(refusal(layer, with("groups_m", "5").c_str()), "more than 4 warpgroups multiply");
     EXPECT_EQ(refusal(layer, with("loaders", "3").c_str()), "more than 2 warpgroups load");
     EXPECT_EQ(refusal(layer, with("resident", "2").c_str()), "resident is 2, allowed: 0 and 1");
+    EXPECT_EQ(refusal(layer, with("fold", "0").c_str()), "fold is 0, allowed: 1 to 64");
+    EXPECT_EQ(refusal(layer, with("fold", "9").c_str()), "fold 9 leaves less than 8 channels of 64 rows");
+    EXPECT_EQ(refusal("n1 c64 o64 in64x256 k3x3 s3x1", with("fold", "2").c_str()),
+              "fold 2 is no multiple of the stride 3 along height");
     EXPECT_EQ(refusal(layer, with("chunk", "12").c_str()), "chunk 12 does not divide by 8");
     EXPECT_EQ(refusal(layer, with("positions", "2x100").c_str()), "positions (width) 100 does not divide by 8");
     EXPECT_EQ(refusal("n1 c64 o64 in64x256 k3x3 f16", kFits), "chunk 8 does not divide by 16");
@@ -208,9 +214,9 @@ TEST(ImplicitGemmSm90, ResourcesOfVolumes) {
     tile = {{3, 48}, 1, 3, 1, 1, 32, 3, 2, 1, 0, 4096};
     ASSERT_EQ(tile.unsupported(layer, kHopper, false), "");
     EXPECT_EQ(tile.columns(), 48) << "a row";
-    // 2 steps of 2 cells; 5 rows of 49 pixels; 3 row taps of a phase and 2 column taps. A slab: 8 channels of 48
-    // outputs.
-    const std::size_t input = 2 * 2 * 5 * 49 * 16, weights = 3 * 2 * 2 * 2 * 64 * 16, slab = 8 * (48 + 24) * 4;
+    // 2 steps of 2 cells; 5 rows of 49 pixels, and one more since pixels come in pairs; 3 row taps of a phase and 2
+    // column taps. A slab: 8 channels of 48 outputs.
+    const std::size_t input = 2 * 2 * 5 * 50 * 16, weights = 3 * 2 * 2 * 2 * 64 * 16, slab = 8 * (48 + 24) * 4;
     EXPECT_EQ(tile.shared_bytes(layer), 3 * (input + weights) + 12 * slab + 3 * 16 + 8 + 8);
     EXPECT_EQ(tile.packed_bytes(layer), static_cast<std::int64_t>(2 * 3 * 2 * weights));  // row phases, depth, chunks
     EXPECT_EQ(tile.grid(layer, known_shape(layer)).x, 2 * 4 * 6 * 3 * 2) << "of 6x21x51 outputs of 3 samples, 2 phases";
@@ -222,13 +228,28 @@ TEST(ImplicitGemmSm90, ResourcesOfVolumes) {
     EXPECT_NE(tile.unsupported(layer, kHopper, false), "") << "one stage more than there is room for";
 }
 
+TEST(ImplicitGemmSm90, ResourcesOfFoldedTiles) {
+    // 96 of the 128 rows of a product are 6 output rows times 16 channels.
+    const Layer layer = parse_layer("n3 c8 o40 in7x30 k4x1 s3x1 p1x0 tf32");
+    ImplicitGemmSm90Tile tile;
+    tile = {{2, 32}, 2, 1, 1, 1, 8, 2, 2, 1, 0, 132, 6};
+    ASSERT_EQ(tile.unsupported(layer, kHopper, false), "");
+    EXPECT_EQ(tile.block_channels(40), 16);
+    // o + 1 - k from -2 to 6, in steps of 3: input rows 0 to 2. A step of 2 input rows to the next position.
+    const std::size_t input = 2 * (2 + 3) * 32 * 16, weights = 3 * 2 * 128 * 16, slab = 8 * (64 + 8) * 4;
+    EXPECT_EQ(tile.shared_bytes(layer), 2 * (input + weights) + 8 * slab + 2 * 16 + 8 + 8);
+    EXPECT_EQ(tile.packed_bytes(layer), static_cast<std::int64_t>(3 * weights));  // blocks of channels
+    // 20 output rows are 4 positions of 6, so 2 tiles.
+    EXPECT_EQ(tile.grid(layer, known_shape(layer)).x, 2 * 3 * 3);
+}
+
 TEST(ImplicitGemmSm90, ResidentWeightsMakeTheGridAMultipleOfTheirSets) {
     for (const char* text : kLayers) {
         const Layer layer = parse_layer(text);
         const Shape shape = layer.input.empty() ? Shape{3, {77, 88}} : known_shape(layer);
         for (ImplicitGemmSm90Tile tile : implicit_gemm_sm90_candidates(layer, kHopper, 200)) {
-            const std::int64_t sets =
-                ceil_div(layer.out_channels, std::int64_t{64} * tile.groups_m) * axes_3d(layer)[1].stride;
+            const std::int64_t sets = ceil_div(layer.out_channels, tile.block_channels(layer.out_channels)) *
+                                      (tile.fold > 1 ? 1 : axes_3d(layer)[1].stride);
             for (const int processors : {1, 78, 114, 132}) {
                 tile.processors = processors;
                 const Grid grid = tile.grid(layer, shape);

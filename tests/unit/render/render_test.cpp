@@ -142,7 +142,8 @@ TEST(Render, WarpgroupsAndTheirPlansCountTheSame) {
     for (const char* text :
          {"n8 c64 o64 in1024x1024 k3x3 bias", "n8 c64 o100 in99x99 k3x3 tf32 residual", "c256 o256 k4 s2 p1 f16",
           "n3 c32 o100 in5x9x40 k3x4x5 s2x3x2 p1 g2 bf16", "n1 c33 o48 in7x18 k4x4 s2 p1", "n2 c24 o132 in300 k3 d2",
-          "n1 c64 o64 in70 k16 s8 p4 tf32", "n1 c40 o20 in20x17 k2x2 s3x5 d3x2 f16"}) {
+          "n1 c64 o64 in70 k16 s8 p4 tf32", "n1 c32 o24 in64x64 k3x5 d2x1 tf32",
+          "n1 c40 o20 in20x17 k2x2 s3x5 d3x2 f16"}) {
         const Layer layer = parse_layer(text);
         const ImplicitGemmLayer parts = ImplicitGemmLayer::make(layer);
         const auto tiles = implicit_gemm_sm90_candidates(layer, hopper, 100'000);
@@ -176,6 +177,10 @@ TEST(Render, WarpgroupsAndTheirPlansCountTheSame) {
             expect("BATCHES", r.batches);
             expect("HELD", r.held);
             expect("PIECE_TILES", r.piece_tiles);
+            expect("BLOCK_CHANNELS", r.block_channels);
+            expect("ROW_STEP", r.row_step);
+            expect("TAPS_H", r.row_taps);
+            expect("ROW_PHASES", r.row_phases);
             EXPECT_NO_THROW((void)nvrtc.compile(source, hopper));
             source.text += "static_assert(THREADS == 1, \"is told\");\n";
             if (i != 0) continue;

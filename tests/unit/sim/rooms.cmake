@@ -1,1 +1,1 @@
-set(needed_rooms log layer reference sim)
+set(needed_rooms log layer reference plan render sim)

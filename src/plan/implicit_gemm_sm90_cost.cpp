@@ -1,0 +1,85 @@
+#include "plan/implicit_gemm_sm90_cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace convt_jit {
+namespace {
+
+// Cycles of an H100, fit to measurements (bench/results).
+constexpr double kTensorShare = 0.85;  // of the rate that products reach
+constexpr double kLoadTurn = 1200;     // from the first load of a batch until its cells are written
+constexpr double kLoadOfTurn = 40;     // of that for each load of a thread
+constexpr double kHandOver = 120;      // of a chunk, from those who load to those who multiply
+constexpr double kLine = 130;          // of a warp and a line
+constexpr double kFirstTile = 5000;    // until the first products of a block
+
+// What the measured times of the other families' models are less, and where rows of the product or of the output are of
+// little use.
+constexpr double kUnmodelled = 1.5, kUnlikely = 3, kSmallBlocks = 1.3, kShortRing = 0.25;
+
+}  // namespace
+
+double implicit_gemm_sm90_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& work,
+                                 const ImplicitGemmSm90Tile& t, const ImplicitGemmSm90Resources& r) {
+    const UnrolledAxis& h = layer.horizontal;
+    const bool folded = t.fold > 1;
+    const double element = layer.element_bytes, channels = r.block_channels;
+    const double channel_blocks = std::ceil(layer.out_per_group / channels);
+    const double rows = std::ceil(static_cast<double>(work.positions[0]) / r.row_step);
+    const double tiles_h = std::ceil(rows / t.positions[0]);
+    const double tiles_w = std::ceil(static_cast<double>(work.positions[1]) / t.positions[1]);
+    const double tiles =
+        static_cast<double>(work.samples) * tiles_h * tiles_w * channel_blocks * work.groups * r.row_phases;
+    const double full =
+        rows / (tiles_h * t.positions[0]) * static_cast<double>(work.positions[1]) / (tiles_w * t.positions[1]);
+    const double channels_full = layer.out_per_group / (channel_blocks * channels);
+    // Rows of the product that are of use.
+    const double rows_full = channels_full * channels * (folded ? t.fold : 1) / (64.0 * t.groups_m);
+
+    // Of one tile, on average over depths and row phases, some of which have no taps.
+    const double chunks =
+        layer.mean_depth_taps * r.chunks * (folded ? 1 : static_cast<double>(layer.used_rows) / layer.row_phases);
+    const double products = t.groups_m * t.groups_n * r.runs * layer.mean_depth_taps * r.chunks *
+                            (folded ? r.row_taps : layer.mean_taps_h) * h.taps * r.steps * (layer.split ? 3 : 1);
+    // A product reads 64 cells and its columns' twice, and multiplies two cycles for a column. One warpgroup alone
+    // leaves a pause between its products.
+    const bool lonely = t.groups_m * t.groups_n * t.min_blocks == 1;
+    const double product = std::max(r.columns / 2.0, 16 + r.columns / 4.0) / kTensorShare;
+    const double tensor = products * (lonely ? std::max(product, 61 + 0.61 * r.columns) : product);
+    const double joins = layer.split ? products / 3 / t.join * r.columns / 2 * 4 / kIssue : 0;
+    const double pixels = chunks * r.tile_height * r.tile_width;
+    const double turn = kLoadTurn + kLoadOfTurn * r.held * 16 / element;
+    const double loads = chunks * r.batches * turn / r.squads;
+    const double cells = pixels * t.chunk * element / 16;
+    const double pair = layer.element_bytes == 2 ? 2 : 1;  // pixels that are loaded together
+    const double issue = (cells / 32 * (16 / element * 3 / pair + 30) + joins * kIssue) / kIssue;
+    const double outputs =
+        static_cast<double>(t.positions[0]) * t.positions[1] * h.stride * channels * (folded ? t.fold : 1);
+    const double shared = (cells * r.parts * 16 + outputs * 12) / kSharedBytes;
+    const double weights = t.resident == 1 ? 0 : chunks * static_cast<double>(r.weight_stage);
+    // Rows of the tile come as whole sectors of 32 bytes.
+    const double row = r.tile_width * element, sectors = (std::floor((row + 31) / 32) + 0.4) * 32 / row;
+    const double cache = (weights + cells * 16 * sectors) / kCacheBytes;
+    const double fresh = static_cast<double>(t.positions[0]) * r.row_step * t.positions[1] * layer.in_per_group *
+                         element * full / (channel_blocks * r.row_phases);
+    const double store_bytes = outputs * full * channels_full * element * 1.05;
+    const double global = (fresh + store_bytes) / kGlobalBytes;
+    const double lines = 16.0 * r.columns * r.runs / 8 / r.piece_tiles * r.piece_lanes / 32;  // turns of a warp
+    const double epilogue = lines * kLine + outputs / (128.0 * t.groups_m * t.groups_n) * 2;
+
+    // What one tile takes after the other, and what several at a time share.
+    const double alone = std::max(tensor + joins * 0.5, loads) + chunks * kHandOver + epilogue;
+    const double together = std::max({tensor, issue, shared, loads / t.min_blocks, cache, global});
+    const double others = tensor + issue + shared + cache + global - together;
+    const double tile = std::max(together + 0.15 * std::max(others, 0.0), alone / (t.teams * t.min_blocks));
+    constexpr double kProcessors = 132;
+    const double turns = tiles / (kProcessors * t.min_blocks * t.teams);
+    const double waves = turns < 8 ? std::ceil(turns) : turns;
+    const double unmodelled = (rows_full < 0.7 || h.stride > 2 ? kUnlikely : kUnmodelled) *
+                              (t.min_blocks > 1 ? kSmallBlocks : 1) * (1 + kShortRing / (t.stages - 1));
+    return unmodelled * waves * t.min_blocks * t.teams * tile + std::max(0.0, alone - tile * t.min_blocks * t.teams) +
+           kFirstTile;
+}
+
+}  // namespace convt_jit

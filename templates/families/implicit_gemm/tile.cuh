@@ -1,0 +1,51 @@
+// implicit_gemm: transposed convolution as matrix products on tensor cores (mma.sync). NC* tensors.
+//
+// Outputs are written o = STRIDE*q + r per axis. A block owns POSITIONS_H x POSITIONS_W positions q of one output depth,
+// one row phase, all column phases and BLOCK_CHANNELS output channels of one group. Rows of the product are output
+// channels, columns are positions, and the sum runs over taps and input channels. The input tile of a chunk of channels
+// lies in shared memory once, as planes of words (device/mma.cuh): a tap is nothing but another first position in them.
+// Weights lie there in the order in which lanes hold them, as they do in packed memory. Depth taps of a plane only
+// lengthen the loop over chunks. Sums go through a slab of shared memory, where column phases come to lie side by side,
+// and leave as whole lines. Where there are too few blocks, plan::SPLIT of them share the chunks of one tile, and leave
+// their sums to device/reduce.cuh.
+
+// Constants of the tile.
+enum Order { INPUTS, PLANES };                 // which blocks run side by side: that read, or write, the same
+constexpr bool NARROW = sizeof(Element) == 2;  // a word holds two channels
+constexpr bool SPLIT_FACTORS = !NARROW && !layer::TF32;  // f32 factors are sums of two tf32 numbers
+constexpr int WORD_CHANNELS = NARROW ? 2 : 1;
+constexpr int CHUNK_WORDS = plan::CHUNK / WORD_CHANNELS, STEPS = CHUNK_WORDS / 8;  // an mma sums over 8 words
+constexpr int WARPS = plan::WARPS_M * plan::WARPS_N, THREADS = 32 * WARPS;
+constexpr int M_TILES = plan::BLOCK_CHANNELS / 16, WARP_M = M_TILES / plan::WARPS_M;
+constexpr int ROW_TILES = plan::POSITIONS_W / 8, WARP_N = plan::POSITIONS_H * ROW_TILES / plan::WARPS_N;
+static_assert(ROW_TILES % WARP_N == 0 || WARP_N % ROW_TILES == 0, "a warp has a part of one row, or whole rows");
+constexpr int CHANNEL_BLOCKS = ceil_div(layer::OUT_PER_GROUP, plan::BLOCK_CHANNELS);
+
+constexpr int TAPS_H = ceil_div(KH, layer::TAP_STEP_H);  // of a row phase, at most
+constexpr int TILE_H = plan::POSITIONS_H + (TAPS_H - 1) * layer::OFFSET_STEP_H;
+constexpr int FIRST_COLUMN = floor_to(Horizontal::low(), VECTOR);  // tiles start where a vector of the image starts
+constexpr int TILE_W = round_up(plan::POSITIONS_W + Horizontal::high() - FIRST_COLUMN, VECTOR);
+// Lanes read 8 positions of 4 planes at a time: planes are 8 banks apart.
+constexpr int PLANE = TILE_H * TILE_W + (40 - TILE_H * TILE_W % 32) % 32;
+constexpr int DEPTH_TAPS = ceil_div(layer::KERNEL_D, layer::TAP_STEP_D);  // of one output depth, at most
+constexpr int DEPTH_CHUNKS = ceil_div(layer::IN_PER_GROUP, plan::CHUNK);
+constexpr int MOST_CHUNKS = ceil_div(DEPTH_TAPS * DEPTH_CHUNKS, plan::SPLIT);  // of one block
+constexpr int STAGES = plan::STAGES < MOST_CHUNKS ? plan::STAGES : MOST_CHUNKS;
+
+constexpr int COLUMN_SETS = Horizontal::used();
+constexpr int LINE = plan::POSITIONS_W * SW;  // outputs of a block in one row
+constexpr int SLAB_CHANNELS = 16 * plan::WARPS_M;
+// Lanes write runs of 2*SW outputs of 4 positions and 8 channels: where a run is one or two vectors, they use all banks.
+constexpr int SLAB_PITCH = plan::POSITIONS_H * LINE + (SW == 2 ? 48 - plan::POSITIONS_H * LINE % 32
+                                                               : 40 - plan::POSITIONS_H * LINE % 32) % 32;
+
+constexpr int TAP_WORDS = STEPS * M_TILES * 128;  // weights of one tap and chunk
+constexpr int INPUT_STAGE = CHUNK_WORDS * PLANE, WEIGHT_STAGE = TAPS_H * KW * TAP_WORDS;  // words
+constexpr int USED_ROWS = layer::TAP_STEP_H < KH ? layer::TAP_STEP_H : KH;  // row phases that have taps
+// Packed weights of one channel block and row phase.
+constexpr long long PHASE_WORDS = (long long)layer::KERNEL_D * DEPTH_CHUNKS * WEIGHT_STAGE;
+static_assert(plan::PACKED_BYTES == 4 * PHASE_WORDS * USED_ROWS * CHANNEL_BLOCKS * layer::GROUPS,
+              "ImplicitGemmTile::packed_bytes says otherwise");
+constexpr int RING = STAGES * (INPUT_STAGE + WEIGHT_STAGE);
+constexpr int SLAB = SLAB_CHANNELS * SLAB_PITCH;
+constexpr int FINISH = RING > SLAB ? RING : SLAB;  // where the channels' epilogue parts are
