@@ -58,6 +58,13 @@ struct PrepareOptions {
     Policy policy = Policy::wait;
 };
 
+/// A plan that is worth measuring.
+struct ModelledPlan {
+    std::string plan;
+    double cycles =
+        0;  ///< modelled, comparable over all families; infinite: its family has no model; 0: before all others
+};
+
 /// What a plan is made of, without compiling or a device.
 struct Rendered {
     std::string plan;    ///< plan string
@@ -102,6 +109,12 @@ public:
     [[nodiscard]] static std::vector<std::string> plans(const Layer& layer, const std::string& arch,
                                                         std::size_t most_per_family,
                                                         const PrepareOptions& options = {});
+
+    /// The same plans with their modelled times: the default choice first, the others of all families together in order
+    /// of their times.
+    [[nodiscard]] static std::vector<ModelledPlan> modelled_plans(const Layer& layer, const std::string& arch,
+                                                                  std::size_t most_per_family,
+                                                                  const PrepareOptions& options = {});
 
     /// What a lookup for an arch asks the caches for, in a process that starts now: for Cache::explain. Needs no
     /// device. Opens no compiler that a cache directory remembers; the producer stays empty where there is none.

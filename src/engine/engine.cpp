@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -163,6 +164,18 @@ std::vector<std::string> Engine::plans(const Layer& layer, const std::string& ar
          candidates(layer, parse_arch(arch), most_per_family, {options.plan, options.exact_nonfinite}))
         texts.push_back(to_string(plan));
     return texts;
+}
+
+std::vector<ModelledPlan> Engine::modelled_plans(const Layer& layer, const std::string& arch,
+                                                 std::size_t most_per_family, const PrepareOptions& options) {
+    const Arch parsed = parse_arch(arch);
+    std::vector<ModelledPlan> plans;
+    for (const Plan& plan : candidates(layer, parsed, most_per_family, {options.plan, options.exact_nonfinite}))
+        plans.push_back({to_string(plan), modelled_cycles(plan, layer, parsed)});
+    // The first stays in front: it is what a layer gets that nobody tuned.
+    std::stable_sort(plans.begin() + 1, plans.end(),
+                     [](const ModelledPlan& a, const ModelledPlan& b) { return a.cycles < b.cycles; });
+    return plans;
 }
 
 CacheWanted Engine::wanted(const Layer& layer, const std::string& arch, const PrepareOptions& options) {

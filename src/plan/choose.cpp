@@ -57,6 +57,17 @@ Tile standard_tile(const Layer& layer, const Arch& arch, bool exact_nonfinite) {
 
 }  // namespace
 
+double modelled_cycles(const Plan& plan, const Layer& layer, const Arch& arch) {
+    return std::visit(
+        [&](const auto& tile) {
+            if constexpr (requires { tile.modelled_cycles(layer, arch); })
+                return tile.modelled_cycles(layer, arch);
+            else
+                return std::numeric_limits<double>::infinity();
+        },
+        plan.tile);
+}
+
 Arch compile_arch(const Plan& plan, const Arch& arch) {
     const bool wgmma = std::holds_alternative<ImplicitGemmSm90Tile>(plan.tile);
     return {arch.number, wgmma ? 'a' : char{0}};

@@ -52,6 +52,9 @@ struct PlanOptions {
 [[nodiscard]] std::vector<Plan> candidates(const Layer& layer, const Arch& arch, std::size_t most_per_family,
                                            const PlanOptions& options = {});
 
+// Modelled time, comparable over all families; infinite where the family has no model.
+[[nodiscard]] double modelled_cycles(const Plan& plan, const Layer& layer, const Arch& arch);
+
 // The arch to compile for when a device or user names `arch`: without a suffix that the plan has no use for, so that
 // kernels warmed for sm_90a are found by a device that calls itself sm_90.
 [[nodiscard]] Arch compile_arch(const Plan& plan, const Arch& arch);
