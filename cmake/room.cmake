@@ -18,3 +18,14 @@ function(convt_room name)
   target_link_libraries(convt_${name} PRIVATE convt_third_party)
   convt_own(convt_${name})
 endfunction()
+
+# convt_embed(OUT HEADER FUNCTION ROOT "file;...") makes a source file of the text of files below ROOT; HEADER declares
+# FUNCTION, which returns them by name.
+function(convt_embed out header function root files)
+  list(SORT files)
+  list(TRANSFORM files PREPEND ${root}/ OUTPUT_VARIABLE paths)
+  add_custom_command(OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DROOT=${root} "-DFILES=${files}" -DHEADER=${header} -DFUNCTION=${function} -DOUT=${out}
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${paths} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
+endfunction()

@@ -1,6 +1,7 @@
 // convt: the library on the command line. Exit code 0: all is right; 1: something is wrong or failed; 2: bad usage.
 
 #include "autotune/autotune.h"
+#include "autotune/worker.h"
 #include "bench/bench.h"
 #include "cache/cache.h"
 #include "convt_jit/convt_jit.h"
@@ -79,6 +80,7 @@ int main(int argc, char** argv) {
     convt_jit::tools::add_run(app, status);
     convt_jit::tools::add_bench(app, status);
     convt_jit::tools::add_autotune(app, status);
+    convt_jit::tools::add_tune_worker(app, status);
     convt_jit::tools::add_cache(app, status);
     convt_jit::tools::add_warmup(app, status);
     convt_jit::tools::add_worker(app, status);

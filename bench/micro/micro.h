@@ -14,7 +14,7 @@ namespace convt_jit::bench {
 // What is compiled for: $CONVT_BENCH_ARCH, else sm_90.
 [[nodiscard]] std::string arch();
 
-// cold/LAYER, render/LAYER, disk_hit/LAYER, and the median of each over the layers.
+// cold/LAYER, render/LAYER, disk_hit/LAYER, and the median of each over the layers; again/LAYER of two.
 void register_prepare();
 // launch/ours, launch/bare, launch/above_bare.
 void register_launch();

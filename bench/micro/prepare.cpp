@@ -81,6 +81,14 @@ double disk_hit(State& state, const Layer& layer) {
     return taken;
 }
 
+// What the same prepare costs that has been there before: the kernel is loaded. On the simulator where there is no GPU,
+// which makes no difference to it.
+void again(State& state, const Layer& layer) {
+    Engine engine = engine_at("");
+    const Kernel first = engine.prepare(layer);
+    for ([[maybe_unused]] const auto& _ : state) benchmark::DoNotOptimize(engine.prepare(layer));
+}
+
 // One benchmark per layer, and one that reports the median of their medians.
 void register_over_layers(const std::string& name, const Work& work, int iterations) {
     const auto medians = std::make_shared<std::vector<double>>();
@@ -115,6 +123,9 @@ void register_prepare() {
     register_over_layers("render", render, 20);
     register_over_layers("cold", cold, 3);
     register_over_layers("disk_hit", disk_hit, 20);
+    for (const char* text : {"n1 c64 o32 in64x64 k4x4 s2 p1", "n8 c256 o128 in32x32 k3x3 s2 p1 op1 f16"})
+        benchmark::RegisterBenchmark((std::string("again/") + text).c_str(), again, parse_layer(text))
+            ->Unit(benchmark::kMicrosecond);
 }
 
 }  // namespace convt_jit::bench

@@ -35,6 +35,9 @@ struct EngineOptions {
     /// Asked again and again while a call waits for another process that compiles the same kernel. True ends the wait
     /// with a StoppedError, and nothing is compiled.
     std::function<bool()> stop_waiting{};
+    /// Files and directories of tuning records, the first ones asked first, and no others. Unset: as the environment
+    /// says, then the shipped ones (docs/tuning.md). Empty: none, every plan is the default choice.
+    std::optional<std::vector<std::string>> records{};
 };
 
 /// What a prepare does about a kernel that is in no cache.
@@ -45,11 +48,21 @@ enum class Policy {
 
 struct PrepareOptions {
     std::optional<Device> device;  ///< unset: Device::best()
-    /// A plan string that replaces the default choice ("direct positions=1x2x64 ..."); see docs/plan.md.
+    /// A plan string ("direct positions=1x2x64 ...", see docs/plan.md). Empty: on a device that of a tuning record for
+    /// the layer at the sizes that it knows, else the default choice. For an arch alone always the default choice:
+    /// TuningRecords::plans tells what records choose there.
     std::string plan;
-    /// Skip taps outside the input as the definition does, so that non-finite weights stay exact at the border.
+    /// Skip taps outside the input as the definition does, so that non-finite weights stay exact at the border. No
+    /// records are asked.
     bool exact_nonfinite = false;
     Policy policy = Policy::wait;
+};
+
+/// A plan that is worth measuring.
+struct ModelledPlan {
+    std::string plan;
+    double cycles =
+        0;  ///< modelled, comparable over all families; infinite: its family has no model; 0: before all others
 };
 
 /// What a plan is made of, without compiling or a device.
@@ -96,6 +109,12 @@ public:
     [[nodiscard]] static std::vector<std::string> plans(const Layer& layer, const std::string& arch,
                                                         std::size_t most_per_family,
                                                         const PrepareOptions& options = {});
+
+    /// The same plans with their modelled times: the default choice first, the others of all families together in order
+    /// of their times.
+    [[nodiscard]] static std::vector<ModelledPlan> modelled_plans(const Layer& layer, const std::string& arch,
+                                                                  std::size_t most_per_family,
+                                                                  const PrepareOptions& options = {});
 
     /// What a lookup for an arch asks the caches for, in a process that starts now: for Cache::explain. Needs no
     /// device. Opens no compiler that a cache directory remembers; the producer stays empty where there is none.

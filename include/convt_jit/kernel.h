@@ -32,12 +32,23 @@ struct Tensors {
 enum class Origin { memory, disk, compiler };
 [[nodiscard]] CONVT_JIT_API const char* to_string(Origin origin) noexcept;
 
+/// Who chose a kernel's plan.
+enum class PlanOrigin {
+    asked,     ///< PrepareOptions::plan
+    record,    ///< a tuning record
+    standard,  ///< nobody: the default choice
+    generic    ///< Policy::no_wait, until the other kernel is there
+};
+/// "asked", "record", "default", "generic"
+[[nodiscard]] CONVT_JIT_API const char* to_string(PlanOrigin origin) noexcept;
+
 struct KernelInfo {
     std::string layer;   ///< layer string, without batch and input size
     std::string family;  ///< "direct"
     std::string plan;    ///< the whole plan as a string that PrepareOptions::plan takes back
-    std::string arch;    ///< "sm_90a"
-    std::string key;     ///< cache key, hex
+    PlanOrigin plan_origin = PlanOrigin::standard;
+    std::string arch;  ///< "sm_90a"
+    std::string key;   ///< cache key, hex
     Origin origin = Origin::compiler;
     double render_ms = 0, compile_ms = 0, load_ms = 0;  ///< what this prepare spent
     int registers = 0;                                  ///< per thread; 0 where unknown

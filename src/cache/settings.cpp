@@ -2,6 +2,7 @@
 
 #include "cache/directory.h"
 #include "cache/disk_store.h"
+#include "cache/home.h"
 #include "log/log.h"
 #include "log/printable.h"
 
@@ -9,34 +10,14 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
 #include <limits>
-#include <mutex>
-#include <set>
 #include <utility>
 
 namespace convt_jit {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string variable(const char* name) {
-    const char* value = ::secure_getenv(name);
-    return value != nullptr ? value : "";
-}
-
-// The settings are read again and again, and one typing error is worth one warning.
-void warn_once(const std::string& warning) {
-    static std::mutex mutex;
-    static auto* const told = new std::set<std::string>;  // never destroyed: threads may read while the process ends
-    if (!log::enabled(LogLevel::warning)) return;
-    const bool first = [&] {
-        const std::scoped_lock lock(mutex);
-        return told->insert(warning).second;
-    }();
-    if (first) log::warning("{}", warning);
-}
 
 // Reads a variable that is set with `parse`; warns, once for each value, where that finds nothing in it.
 template <class Value, class Parse>
@@ -47,7 +28,8 @@ void read(const char* name, Value& value, const char* allowed, Parse parse) {
         value = *parsed;
         return;
     }
-    warn_once(fmt::format("{} is \"{}\"; allowed: {}; the default is taken", name, printable(text), allowed));
+    // The settings are read again and again, and one typing error is worth one warning.
+    log::warning_once(fmt::format("{} is \"{}\"; allowed: {}; the default is taken", name, printable(text), allowed));
 }
 
 std::optional<std::chrono::milliseconds> parse_seconds(std::string_view text) {
@@ -104,7 +86,7 @@ void check_layers(const std::vector<std::string>& layers) {
         const auto status = fs::status(layer, error);
         const bool absent = status.type() == fs::file_type::not_found;
         if (!absent && (!fs::exists(status) || fs::is_directory(status))) continue;  // others say why it is of no use
-        warn_once(
+        log::warning_once(
             fmt::format("CONVT_JIT_CACHE_PATH (or cache_path) names \"{}\", which is {}; allowed: directories, "
                         "separated by colons",
                         printable(layer, std::string::npos), absent ? "not there" : "no directory"));

@@ -20,6 +20,7 @@ KernelInfo describe(const Request& request) {
     info.layer = fingerprint(request.layer);
     info.family = family_name(request.plan);
     info.plan = to_string(request.plan);
+    info.plan_origin = request.plan_origin;
     info.arch = to_string(request.arch);
     info.threads = static_cast<int>(threads_per_block(request.layer, request.plan));
     info.shared_bytes = shared_bytes_per_block(request.layer, request.plan);

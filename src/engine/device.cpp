@@ -1,6 +1,7 @@
 #include "convt_jit/device.h"
 
 #include "convt_jit/error.h"
+#include "convt_jit/tuning.h"
 #include "driver/memory.h"
 
 #include <fmt/format.h>
@@ -56,6 +57,8 @@ std::string Device::arch() const {
 std::string Device::driver_version() const { return is_cuda() ? driver::driver_version() : ""; }
 int Device::multiprocessors() const { return is_cuda() ? driver::device_facts(ordinal_).multiprocessors : 1; }
 std::size_t Device::l2_bytes() const { return is_cuda() ? driver::device_facts(ordinal_).l2_bytes : 0; }
+
+GpuModel gpu_model(const Device& device) { return {device.name(), device.multiprocessors(), device.arch()}; }
 
 struct Buffer::Impl {
     std::size_t bytes;

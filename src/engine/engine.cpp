@@ -4,12 +4,13 @@
 #include "engine/build.h"
 #include "engine/compiler.h"
 #include "engine/kernels.h"
+#include "engine/requests.h"
 #include "engine/successor.h"
-#include "layer/fingerprint.h"
 #include "log/log.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -17,12 +18,6 @@
 
 namespace convt_jit {
 namespace {
-
-// The simulator stands for what every tensor-core GPU from Ampere on can. Hopper's family it runs where a plan asks for
-// it: that takes a CPU several times as long.
-Arch simulated_arch(std::string_view plan) {
-    return plan.substr(0, plan.find(' ')) == ImplicitGemmSm90Tile::kFamily ? Arch{90, 0} : Arch{80, 0};
-}
 
 CacheSettings settings_for(const EngineOptions& options) {
     CacheSettings settings = cache_settings();
@@ -55,7 +50,7 @@ struct Site {
 
 std::string name_of(const Request& request, const Site& site) {
     const std::string where = site.context ? fmt::format("{}.{}", site.device.ordinal(), site.context->id) : "sim";
-    return fmt::format("{}|{}|{}", fingerprint(request.layer), to_string(request.plan), where);
+    return fmt::format("{}|{}", request.name, where);
 }
 
 Kernel with_successor(Kernel::Impl kernel, std::shared_ptr<const Successor> successor) {
@@ -66,17 +61,19 @@ Kernel with_successor(Kernel::Impl kernel, std::shared_ptr<const Successor> succ
 }  // namespace
 
 struct Engine::Impl {
-    explicit Impl(const EngineOptions& options) : stores(open_stores(options)) {}
+    explicit Impl(const EngineOptions& options)
+        : stores(open_stores(options)),
+          requests([named = options.records] { return named ? TuningRecords(*named) : TuningRecords::standard(); }) {}
 
     [[nodiscard]] Kernels::Built get(const Request& request, const Site& site) {
-        return kernels.get(name_of(request, site), [&] {
+        return kernels.get(name_of(request, site), request.plan_origin, [&] {
             return site.context ? build_for_cuda(request, site.device, *site.context, stores)
                                 : build_for_simulator(request);
         });
     }
 
     [[nodiscard]] Kernel get_at_once(const Request& request, const Site& site) {
-        if (auto kernel = kernels.find(name_of(request, site))) return Kernel(std::move(kernel));
+        if (auto kernel = kernels.find(name_of(request, site), request.plan_origin)) return Kernel(std::move(kernel));
         const Request other = generic(request);
         if (other.plan == request.plan || (site.context && is_cached(request, stores)))
             return Kernel(get(request, site));
@@ -115,11 +112,13 @@ struct Engine::Impl {
 
     void clear() {
         kernels.clear();
+        requests.clear();
         const std::scoped_lock lock(mutex);
         std::erase_if(successors, [](const auto& item) { return !item.second->pending(); });
     }
 
     Stores stores;
+    Requests requests;
     Kernels kernels;
     std::mutex mutex;
     std::unordered_map<std::string, std::shared_ptr<const Successor>> successors;  // by name: pending or failed
@@ -132,10 +131,9 @@ Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
 
 Kernel Engine::prepare(const Layer& layer, const PrepareOptions& options) {
-    validate(layer);
     Site site{options.device.value_or(Device::best()), std::nullopt};
-    const Arch arch = site.device.is_cuda() ? parse_arch(site.device.arch()) : simulated_arch(options.plan);
-    const Request request = make_request(layer, arch, options);
+    const std::shared_ptr<const Request> made = impl_->requests.get(layer, site.device, options);
+    const Request& request = *made;
     if (site.device.is_cuda()) site.context = driver::context_for(site.device.ordinal());
     return options.policy == Policy::no_wait ? impl_->get_at_once(request, site) : Kernel(impl_->get(request, site));
 }
@@ -166,6 +164,18 @@ std::vector<std::string> Engine::plans(const Layer& layer, const std::string& ar
          candidates(layer, parse_arch(arch), most_per_family, {options.plan, options.exact_nonfinite}))
         texts.push_back(to_string(plan));
     return texts;
+}
+
+std::vector<ModelledPlan> Engine::modelled_plans(const Layer& layer, const std::string& arch,
+                                                 std::size_t most_per_family, const PrepareOptions& options) {
+    const Arch parsed = parse_arch(arch);
+    std::vector<ModelledPlan> plans;
+    for (const Plan& plan : candidates(layer, parsed, most_per_family, {options.plan, options.exact_nonfinite}))
+        plans.push_back({to_string(plan), modelled_cycles(plan, layer, parsed)});
+    // The first stays in front: it is what a layer gets that nobody tuned.
+    std::stable_sort(plans.begin() + 1, plans.end(),
+                     [](const ModelledPlan& a, const ModelledPlan& b) { return a.cycles < b.cycles; });
+    return plans;
 }
 
 CacheWanted Engine::wanted(const Layer& layer, const std::string& arch, const PrepareOptions& options) {

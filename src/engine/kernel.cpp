@@ -57,6 +57,20 @@ const char* to_string(Origin origin) noexcept {
     return "";
 }
 
+const char* to_string(PlanOrigin origin) noexcept {
+    switch (origin) {
+        case PlanOrigin::asked:
+            return "asked";
+        case PlanOrigin::record:
+            return "record";
+        case PlanOrigin::standard:
+            return "default";
+        case PlanOrigin::generic:
+            return "generic";
+    }
+    return "";
+}
+
 void Kernel::launch(const Tensors& tensors, const Shape& shape, StreamHandle stream) const {
     const Impl& kernel = current(impl_.get());
     validate(kernel.layer, shape);

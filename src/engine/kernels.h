@@ -17,10 +17,11 @@ public:
     using Built = std::shared_ptr<const Kernel::Impl>;
 
     // Built by the first caller while the others wait. A build that fails is forgotten, so that the next caller tries
-    // again. Callers get copies that share all but the kernel's memory. Thread-safe.
-    [[nodiscard]] Built get(const std::string& name, const std::function<Built()>& build);
+    // again. Callers get copies that share all but the kernel's memory, with `origin` as the origin of their plan.
+    // Thread-safe.
+    [[nodiscard]] Built get(const std::string& name, PlanOrigin origin, const std::function<Built()>& build);
     // Null where it is not built yet. Thread-safe.
-    [[nodiscard]] Built find(const std::string& name);
+    [[nodiscard]] Built find(const std::string& name, PlanOrigin origin);
     // Drops those that are built; those in use live on. Thread-safe.
     void clear();
 

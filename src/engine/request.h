@@ -12,6 +12,8 @@ struct Request {
     Layer layer;  // without batch and input size
     Plan plan;
     Arch arch;  // what to compile for
+    PlanOrigin plan_origin = PlanOrigin::standard;
+    std::string name;  // of the kernel: layer and plan
 
     // As it was asked for, so that an error can say how to ask for it again.
     std::string asked_layer;  // layer string with its sizes: they guide the plan
@@ -20,8 +22,10 @@ struct Request {
     bool asked_exact = false;
 };
 
-// Throws LayerError, UnsupportedError.
-[[nodiscard]] Request make_request(const Layer& layer, const Arch& arch, const PrepareOptions& options);
+// The plan is the one that was asked for, else `recorded`, else the default choice. Throws LayerError,
+// UnsupportedError.
+[[nodiscard]] Request make_request(const Layer& layer, const Arch& arch, const PrepareOptions& options,
+                                   const std::string& recorded = "");
 
 // The same layer with the plan that compiles fastest: slower, the same results. What was asked for stays: where not
 // even this one can be had, that is what is missing.

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string_view>
 
 namespace convt_jit {
@@ -98,6 +99,17 @@ void write(LogLevel level, const std::string& line) {
         output().sink(level, line);
     else
         output().stderr_logger->log(spdlog_level(level), "{}", line);
+}
+
+void warning_once(const std::string& line) {
+    static std::mutex mutex;
+    static auto* const told = new std::set<std::string>;  // never destroyed: threads may log while the process ends
+    if (!enabled(LogLevel::warning)) return;
+    const bool first = [&] {
+        const std::scoped_lock lock(mutex);
+        return told->insert(line).second;
+    }();
+    if (first) write(LogLevel::warning, line);
 }
 
 }  // namespace log

@@ -15,6 +15,8 @@ void check_setting();
 
 [[nodiscard]] bool enabled(LogLevel level) noexcept;
 void write(LogLevel level, const std::string& line);
+// A warning that a process gives once, however often there is reason to.
+void warning_once(const std::string& line);
 
 template <class... Args>
 void line(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {

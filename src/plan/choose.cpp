@@ -57,9 +57,24 @@ Tile standard_tile(const Layer& layer, const Arch& arch, bool exact_nonfinite) {
 
 }  // namespace
 
+double modelled_cycles(const Plan& plan, const Layer& layer, const Arch& arch) {
+    return std::visit(
+        [&](const auto& tile) {
+            if constexpr (requires { tile.modelled_cycles(layer, arch); })
+                return tile.modelled_cycles(layer, arch);
+            else
+                return std::numeric_limits<double>::infinity();
+        },
+        plan.tile);
+}
+
 Arch compile_arch(const Plan& plan, const Arch& arch) {
     const bool wgmma = std::holds_alternative<ImplicitGemmSm90Tile>(plan.tile);
     return {arch.number, wgmma ? 'a' : char{0}};
+}
+
+Arch simulated_arch(std::string_view plan) {
+    return plan.substr(0, plan.find(' ')) == ImplicitGemmSm90Tile::kFamily ? Arch{90, 0} : Arch{80, 0};
 }
 
 Plan choose(const Layer& layer, const Arch& arch, const PlanOptions& options) {

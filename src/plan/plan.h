@@ -21,6 +21,10 @@ namespace convt_jit {
 // weights packed, one that has reduces(), workspace_bytes() and reduce_grid() its partial sums added (docs/engine.md).
 using Tile = std::variant<DirectTile, UnrolledTile, ImplicitGemmTile, ImplicitGemmSm90Tile, ReferenceTile>;
 
+// What plan strings mean, and how good a plan is on a GPU: to be raised when a key or a template changes so that plans
+// that were measured before say nothing about those of today. Tuning records of other versions are not used.
+inline constexpr int kPlanVersion = 1;
+
 struct Plan {
     Tile tile;
     // Offsets within one sample are 64-bit. Else they are 32-bit, and launches whose samples do not fit are refused.
@@ -48,9 +52,16 @@ struct PlanOptions {
 [[nodiscard]] std::vector<Plan> candidates(const Layer& layer, const Arch& arch, std::size_t most_per_family,
                                            const PlanOptions& options = {});
 
+// Modelled time, comparable over all families; infinite where the family has no model.
+[[nodiscard]] double modelled_cycles(const Plan& plan, const Layer& layer, const Arch& arch);
+
 // The arch to compile for when a device or user names `arch`: without a suffix that the plan has no use for, so that
 // kernels warmed for sm_90a are found by a device that calls itself sm_90.
 [[nodiscard]] Arch compile_arch(const Plan& plan, const Arch& arch);
+
+// The simulator stands for what every tensor-core GPU from Ampere on can. Hopper's family it runs where a plan asks for
+// it: that takes a CPU several times as long.
+[[nodiscard]] Arch simulated_arch(std::string_view plan);
 
 // The plan for a layer: the forced one if it fits, else the default choice. Throws UnsupportedError where the forced
 // plan cannot serve the layer on the arch (and says why).

@@ -5,6 +5,7 @@
 #include "commit.h"
 #include "subject/apart.h"
 #include "subject/argument.h"
+#include "subject/bandwidth.h"
 #include "subject/check.h"
 #include "subject/message.h"
 #include "subject/output_file.h"
@@ -12,6 +13,7 @@
 #include "subject/trial.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -22,9 +24,6 @@
 namespace convt_jit::tools {
 namespace {
 
-constexpr int kCopies = 11;
-constexpr std::size_t kCopyBytes = std::size_t{1} << 30;  // many times the L2 of any card
-
 double median(std::vector<double> values) {
     std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
     return values[values.size() / 2];
@@ -33,20 +32,6 @@ double median(std::vector<double> values) {
 double spread(std::vector<double> values) {
     std::sort(values.begin(), values.end());
     return (values[values.size() * 3 / 4] - values[values.size() / 4]) / values[values.size() / 2];
-}
-
-double copy_bytes_per_second(const Device& device) {
-    const Buffer from(device, kCopyBytes), to(device, kCopyBytes);
-    from.fill(1);
-    std::vector<double> times;
-    Timer timer(device);
-    for (int i = 0; i < kCopies; ++i) {
-        timer.start(nullptr);
-        to.copy_from(from, nullptr);
-        timer.stop(nullptr);
-        times.push_back(timer.milliseconds());
-    }
-    return 2.0 * static_cast<double>(kCopyBytes) / (median(times) * 1e-3);
 }
 
 std::vector<NamedLayer> chosen_layers(const BenchOptions& options) {
@@ -72,6 +57,7 @@ int bench(const BenchOptions& options) {
         expect_apart({"--json", options.json}, {{"--layers", options.layers.file}});
         expect_writable(options.json);
     }
+    options.report.expect_writable({{"--layers", options.layers.file}});
     std::string missing;
     if (Device::cuda_count(&missing) == 0)
         throw UnsupportedError("bench needs a GPU (" + missing + "); the simulator's times say nothing");
@@ -123,6 +109,7 @@ int bench(const BenchOptions& options) {
         // After each layer: a run that is cut short keeps what it has.
         if (!options.json.empty()) write_results(options.json, environment, results);
     }
+    options.report.write(to_json(environment, results));
     progress.done();
     print_results(environment, results);
     finish_output();
@@ -169,6 +156,7 @@ void add_bench(CLI::App& app, int& status) {
         ->transform(whole_number(3, 1'000'000))
         ->capture_default_str();
     options->plan.add_to(*command);
+    options->report.add_to(*command, "--html");
     command->add_flag("--pack-each-time", options->pack_each_time,
                       "as in training: kernels that pack their weights do so at each launch, not once before");
     command->callback([options, &status] { status = bench(*options); });

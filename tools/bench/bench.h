@@ -1,6 +1,7 @@
 // `convt bench`: how fast layers run, against the speed of light.
 #pragma once
 
+#include "report/report.h"
 #include "subject/choice.h"
 
 #include <CLI/CLI.hpp>
@@ -12,6 +13,7 @@ namespace convt_jit::tools {
 struct BenchOptions {
     LayerChoice layers;
     PlanChoice plan;
+    ReportChoice report;
     std::string json, filter, dtype;
     int repeats = 25;
     bool pack_each_time = false;

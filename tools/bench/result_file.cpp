@@ -12,7 +12,7 @@
 
 namespace convt_jit::tools {
 
-void write_results(const std::string& path, const Environment& environment, const std::vector<Result>& results) {
+nlohmann::ordered_json to_json(const Environment& environment, const std::vector<Result>& results) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const Result& r : results) {
         nlohmann::ordered_json row = {
@@ -34,14 +34,17 @@ void write_results(const std::string& path, const Environment& environment, cons
         }
         rows.push_back(std::move(row));
     }
-    const nlohmann::ordered_json file = {{"card", environment.card},
-                                         {"driver", environment.driver},
-                                         {"toolkit", environment.toolkit},
-                                         {"commit", environment.commit},
-                                         {"command", environment.command},
-                                         {"copy_tb_per_s", environment.copy_tb_per_s},
-                                         {"results", rows}};
-    write_file(path, json_text(file, 1) + "\n");
+    return {{"card", environment.card},
+            {"driver", environment.driver},
+            {"toolkit", environment.toolkit},
+            {"commit", environment.commit},
+            {"command", environment.command},
+            {"copy_tb_per_s", environment.copy_tb_per_s},
+            {"results", rows}};
+}
+
+void write_results(const std::string& path, const Environment& environment, const std::vector<Result>& results) {
+    write_file(path, json_text(to_json(environment, results), 1) + "\n");
 }
 
 void print_results(const Environment& environment, const std::vector<Result>& results) {

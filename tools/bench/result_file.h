@@ -3,6 +3,8 @@
 
 #include "convt_jit/convt_jit.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <string>
 #include <vector>
 
@@ -25,6 +27,7 @@ struct Environment {
     bool operations_counted = true;  // false: no rates are known for the card, the speed of light is that of its memory
 };
 
+[[nodiscard]] nlohmann::ordered_json to_json(const Environment& environment, const std::vector<Result>& results);
 // An old file is replaced whole or not at all. Throws std::system_error.
 void write_results(const std::string& path, const Environment& environment, const std::vector<Result>& results);
 void print_results(const Environment& environment, const std::vector<Result>& results);

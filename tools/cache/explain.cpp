@@ -7,17 +7,21 @@
 #include "subject/arch.h"
 #include "subject/message.h"
 #include "subject/usage_error.h"
+#include "warmup/job.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
 namespace convt_jit::tools {
 namespace {
 
-CacheWanted wanted(const ExplainOptions& options) {
+// One for each plan that prepare may take on GPUs of the arch.
+std::vector<CacheWanted> all_wanted(const ExplainOptions& options) {
     const auto archs = parse_archs({options.arch});
     if (archs.size() != 1) throw UsageError("--arch: allowed: a single arch, such as sm_90a");
     PrepareOptions prepare;
@@ -25,7 +29,12 @@ CacheWanted wanted(const ExplainOptions& options) {
     prepare.exact_nonfinite = options.exact_nonfinite;
     const Layer layer = parse_layer(options.layer);
     if (!layer.input.empty()) validate(layer, known_shape(layer));
-    return Engine::wanted(layer, archs.front(), prepare);
+    std::vector<CacheWanted> all;
+    for (const std::string& plan : plans_of(layer, archs.front(), prepare, TuningRecords::standard())) {
+        prepare.plan = plan;
+        all.push_back(Engine::wanted(layer, archs.front(), prepare));
+    }
+    return all;
 }
 
 nlohmann::json answer(const CacheWanted& wanted, const Lookup& lookup) {
@@ -93,8 +102,13 @@ int explain(const Place& place, const ExplainOptions& options) {
     const auto directories = cache_directories();
     // One of several may be missing while another holds what is wanted.
     if (directories.size() <= 1) (void)place.existing();
-    const CacheWanted want = wanted(options);
-    const Lookup lookup = look_up(directories, want);
+    CacheWanted want;
+    Lookup lookup;
+    for (CacheWanted& each : all_wanted(options)) {  // the first that is missing tells most
+        want = std::move(each);
+        lookup = look_up(directories, want);
+        if (!lookup.explanation.hit) break;
+    }
     if (lookup.explanation.key.empty() && lookup.passed_over.size() == directories.size())
         throw Error(fmt::format("no cache directory can be asked: {}", lookup.passed_over.front()));
     if (place.json)

@@ -32,6 +32,11 @@ void Progress::step(std::string text) {
     changed_.notify_one();
 }
 
+void Progress::revise(std::string text) {
+    const std::scoped_lock lock(mutex_);
+    text_ = subject_ + text;
+}
+
 void Progress::done() { step({}); }
 
 void Progress::watch(const std::stop_token& stop) {

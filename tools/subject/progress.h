@@ -21,6 +21,8 @@ public:
     void about(std::string subject);
     // From now on `text` is being done.
     void step(std::string text);
+    // The same is still being done, and this is what is known of it by now.
+    void revise(std::string text);
     // Nothing is being done; what was written on a terminal is gone.
     void done();
 

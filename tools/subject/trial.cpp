@@ -4,6 +4,7 @@
 #include "subject/tensors.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -36,6 +37,7 @@ Trial::Trial(Engine& engine, const Device& device, const Layer& layer, Buffer fl
       shape_(known_shape(layer)),
       weights_(weights),
       stream_(device),
+      timer_(device),
       flush_(std::move(flush)) {
     const Sizes n = sizes(layer_, shape_);
     const double per_output = products(layer_, shape_) / static_cast<double>(n.y);
@@ -69,27 +71,78 @@ std::vector<double> Trial::reference() const {
     return want;
 }
 
+double Trial::time_once(const Kernel& kernel) {
+    // While the flush is written the host enqueues the rest: no part of the time is the host's.
+    flush_.fill(++flushed_with_, stream_.handle());
+    timer_.start(stream_.handle());
+    kernel.launch(pointers(y_.data(), 0), shape_, stream_.handle());
+    timer_.stop(stream_.handle());
+    return timer_.milliseconds();
+}
+
+void Trial::ready(const Kernel& kernel) {
+    const Tensors tensors = pointers(y_.data(), 0);
+    kernel.pack_weights(tensors.w, tensors.weights_version, stream_.handle());
+    (void)time_once(kernel);
+}
+
 std::vector<double> Trial::time(const Kernel& kernel, int repeats) {
     constexpr int kWarmUp = 3;
     y_.fill(0xff, stream_.handle());
-    const Tensors tensors = pointers(y_.data(), 0);
-    kernel.pack_weights(tensors.w, tensors.weights_version, stream_.handle());
-    Timer timer(device_);
+    ready(kernel);
+    for (int i = 1; i < kWarmUp; ++i) (void)time_once(kernel);
     std::vector<double> times;
-    for (int i = -kWarmUp; i < repeats; ++i) {
-        // While the flush is written the host enqueues the rest: no part of the time is the host's.
-        flush_.fill(static_cast<unsigned char>(i), stream_.handle());
-        timer.start(stream_.handle());
-        kernel.launch(tensors, shape_, stream_.handle());
-        timer.stop(stream_.handle());
-        if (i >= 0) times.push_back(timer.milliseconds());
-    }
+    for (int i = 0; i < repeats; ++i) times.push_back(time_once(kernel));
     std::sort(times.begin(), times.end());
     return times;
 }
 
-Errors Trial::judge() {
+void Trial::settle(const Kernel& kernel) {
+    constexpr int kGroup = 5;
+    constexpr double kSame = 0.005;
+    constexpr auto kLongest = std::chrono::milliseconds(500);
+    const auto begin = std::chrono::steady_clock::now();
+    ready(kernel);
+    double before = 0;
+    while (std::chrono::steady_clock::now() - begin < kLongest) {
+        std::vector<double> times;
+        for (int i = 0; i < kGroup; ++i) times.push_back(time_once(kernel));
+        std::nth_element(times.begin(), times.begin() + kGroup / 2, times.end());
+        const double now = times[kGroup / 2];
+        if (std::abs(now - before) < kSame * now) return;
+        before = now;
+    }
+}
+
+Trial::Pairs Trial::compare(const Kernel& kernel, const Kernel& against, int launches, double hopeless) {
+    ready(kernel);
+    ready(against);
+    Pairs pairs;
+    for (int i = 0; i < launches; ++i) {
+        // Each is the first of a pair every other time: what one leaves behind meets both.
+        double ours = 0, theirs = 0;
+        if (i % 2 == 1) theirs = time_once(against);
+        ours = time_once(kernel);
+        if (i % 2 == 0) theirs = time_once(against);
+        pairs.ms.push_back(ours);
+        pairs.against_ms.push_back(theirs);
+        if (i == 0 && ours > hopeless * theirs) break;
+    }
+    return pairs;
+}
+
+void Trial::know_reference() {
     if (want_.empty()) want_ = reference();
+}
+
+Errors Trial::judge(const Kernel& kernel) {
+    y_.fill(0xff, stream_.handle());
+    ready(kernel);
+    return judge();
+}
+
+Errors Trial::judge() {
+    know_reference();
     const auto per_sample = static_cast<std::size_t>(sizes(layer_, {1, shape_.input}).y);
     const std::size_t sample_bytes = per_sample * size_of(layer_.dtype);
     std::vector<unsigned char> y(y_.bytes());
@@ -101,7 +154,7 @@ Errors Trial::judge() {
             decode(layer_.dtype, {first, first + static_cast<std::ptrdiff_t>(sample_bytes)});
         got.insert(got.end(), ours.begin(), ours.end());
     }
-    return compare(got, want_, layer_.dtype);
+    return convt_jit::compare(got, want_, layer_.dtype);
 }
 
 Tensors Trial::pointers(const void* y, std::int64_t sample) const {

@@ -25,10 +25,27 @@ public:
     [[nodiscard]] const Shape& shape() const { return shape_; }
     // Milliseconds of each launch, in ascending order, the L2 flushed before; y is poisoned before the first.
     [[nodiscard]] std::vector<double> time(const Kernel& kernel, int repeats);
+    // The two by turns, so that a clock that drifts concerns both alike, the L2 flushed before each launch:
+    // milliseconds in the order of the launches. Ends after the first pair where `kernel` is `hopeless` times as slow.
+    // Warms up until the clock has settled.
+    struct Pairs {
+        std::vector<double> ms, against_ms;
+    };
+    [[nodiscard]] Pairs compare(const Kernel& kernel, const Kernel& against, int launches, double hopeless);
+    // Now, not with the first judgement: it may take long.
+    void know_reference();
+    // Launches it once more on a poisoned y, and judges that.
+    [[nodiscard]] Errors judge(const Kernel& kernel);
+    // Launches it until two groups of launches take the same time, or half a second is over.
+    void settle(const Kernel& kernel);
     // Errors of the first and the last sample of what the last launch left in y, against the `reference` family.
     [[nodiscard]] Errors judge();
 
 private:
+    // One launch, the L2 flushed before.
+    [[nodiscard]] double time_once(const Kernel& kernel);
+    // What must be done before the first launch that counts.
+    void ready(const Kernel& kernel);
     [[nodiscard]] Tensors pointers(const void* y, std::int64_t sample) const;
 
     [[nodiscard]] std::vector<double> reference() const;
@@ -39,7 +56,9 @@ private:
     Shape shape_;
     WeightsAre weights_;
     Stream stream_;
+    Timer timer_;
     Buffer flush_, x_, w_, bias_, residual_, scale_, shift_, y_;
+    unsigned char flushed_with_ = 0;
     std::vector<double> want_;  // of the first and the last sample; empty before the first judgement
 };
 

@@ -1,9 +1,9 @@
 #include "warmup/fill.h"
 
 #include "cache/lookup.h"
+#include "subject/crew.h"
 #include "warmup/bar.h"
 #include "warmup/budget.h"
-#include "warmup/crew.h"
 #include "warmup/worker.h"
 
 #include <fmt/format.h>

@@ -16,6 +16,7 @@ namespace convt_jit::tools {
 struct Target {
     NamedLayer named;
     std::string arch;
+    std::string plan = {};  // that tuning records choose; empty: the default choice
 };
 
 // "up1 for sm_90a"
@@ -38,10 +39,16 @@ struct JobResult {
     std::uint64_t bytes = 0;         // ... with an entry of that size
 };
 
-// Every layer for every arch, in their order. Those that come to the same source, options and arch are one job: layers
-// that differ in sizes alone, archs that differ in a suffix that the plan has no use for. `stop` is asked between them;
-// true ends it early.
+// Every layer for every arch, in their order, with each plan that `records` choose on GPUs of that arch. Those that
+// come to the same source, options and arch are one job: layers that differ in sizes alone, archs that differ in a
+// suffix that the plan has no use for. `stop` is asked between them; true ends it early.
 [[nodiscard]] std::vector<Job> make_jobs(const std::vector<NamedLayer>& layers, const std::vector<std::string>& archs,
-                                         const PrepareOptions& options, const std::function<bool()>& stop);
+                                         const PrepareOptions& options, const TuningRecords& records,
+                                         const std::function<bool()>& stop);
+
+// The plans of a layer: of `options`, else of records, else the default choice (""). Throws LayerError,
+// UnsupportedError.
+[[nodiscard]] std::vector<std::string> plans_of(const Layer& layer, const std::string& arch,
+                                                const PrepareOptions& options, const TuningRecords& records);
 
 }  // namespace convt_jit::tools

@@ -62,7 +62,8 @@ Work make_work(const Choice& choice, const PrepareOptions& prepare, Interruption
     Progress progress;
     progress.step("rendering");
     // All of them, whatever the shard: only then is it known which layers share a kernel.
-    std::vector<Job> all = make_jobs(choice.layers, choice.archs, prepare, [&] { return interruption.count() > 0; });
+    std::vector<Job> all = make_jobs(choice.layers, choice.archs, prepare, TuningRecords::standard(),
+                                     [&] { return interruption.count() > 0; });
     Work work{{}, kernels_of(all)};
     for (std::size_t i = 0; i < all.size(); ++i)
         if (choice.shard.takes(i)) work.jobs.push_back(std::move(all[i]));

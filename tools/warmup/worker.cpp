@@ -88,6 +88,7 @@ public:
         json reply;
         try {
             const json request = json::parse(line);
+            options_.plan = request.at("plan").get<std::string>();
             reply = compile(parse_layer(request.at("layer").get<std::string>()), request.at("arch").get<std::string>());
         } catch (const StoppedError&) {
             reply = {{"state", "left"}};
@@ -132,7 +133,8 @@ private:
 }  // namespace
 
 std::string request_line(const Target& target) {
-    return json_text(json{{"layer", to_string(target.named.layer)}, {"arch", target.arch}}, -1) + "\n";
+    return json_text(json{{"layer", to_string(target.named.layer)}, {"arch", target.arch}, {"plan", target.plan}}, -1) +
+           "\n";
 }
 
 Reply parse_reply(const std::string& line) {

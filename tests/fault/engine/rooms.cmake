@@ -1,1 +1,1 @@
-set(needed_rooms log layer reference plan render compile cache driver sim engine)
+set(needed_rooms log layer reference plan render compile cache driver sim tune engine)

@@ -1,4 +1,4 @@
-#include "warmup/crew.h"
+#include "subject/crew.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -43,7 +43,7 @@ std::size_t Crew::busy() const noexcept {
 Crew::Worker Crew::start() const {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-        throw std::system_error(errno, std::generic_category(), "cannot start a compiler's process");
+        throw std::system_error(errno, std::generic_category(), "cannot start a process");
     Actions actions;
     posix_spawn_file_actions_adddup2(&actions.value, ends[1], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions.value, ends[1], STDOUT_FILENO);
@@ -59,7 +59,7 @@ Crew::Worker Crew::start() const {
     ::close(ends[1]);
     if (error != 0) {
         ::close(ends[0]);
-        throw std::system_error(error, std::generic_category(), "cannot start a compiler's process");
+        throw std::system_error(error, std::generic_category(), "cannot start a process");
     }
     return worker;
 }

@@ -1,0 +1,1 @@
+set(needed_rooms log layer plan cache tune)

@@ -1,0 +1,145 @@
+#include "convt_jit/convt_jit.h"
+#include "program.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace convt_jit::tools::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kLayer = "'n2 c8 o8 in32x32 k3x3 s2x2 bias f32'";
+
+// The whole command over a made-up card: its processes, its watchdog and its files are real.
+class Autotune : public ProgramTest {
+protected:
+    [[nodiscard]] std::string surface(const json& rules) const {
+        const auto path = directory_ / "surface.json";
+        write_text(path, json{{"card", "made up"}, {"arch", "sm_80"}, {"rules", rules}}.dump());
+        return " --surface " + path.string();
+    }
+    [[nodiscard]] std::filesystem::path results() const { return directory_ / "results.json"; }
+    [[nodiscard]] std::string to_results() const { return " --json " + results().string(); }
+    [[nodiscard]] json tuned() const { return json::parse(read_file(results())).at("results").at(0); }
+    [[nodiscard]] static json candidate(const json& layer, const std::string& part) {
+        for (const json& c : layer.at("candidates"))
+            if (c.at("plan").get<std::string>().find(part) != std::string::npos) return c;
+        return {};
+    }
+};
+
+TEST_F(Autotune, RefusesTheSimulator) {
+    if (Device::cuda_count() > 0) GTEST_SKIP() << "there is a GPU";
+    const Outcome outcome = convt("autotune 'c1 o1 in4 k3'" + to_results());
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.err, HasSubstr("needs a GPU"));
+    EXPECT_FALSE(std::filesystem::exists(results()));
+}
+
+TEST_F(Autotune, FindsTheFastest) {
+    const Outcome outcome = convt(std::string("autotune ") + kLayer + " --candidates 10 --exhaustive" +
+                                  surface({{{"match", "stages=3"}, {"ms", 0.5}}}) + to_results());
+    EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+    const json layer = tuned();
+    EXPECT_THAT(layer.at("plan").get<std::string>(), HasSubstr("stages=3"));
+    EXPECT_NEAR(layer.at("ms").get<double>(), 0.5, 0.01);
+    EXPECT_GE(layer.at("default_ms").get<double>(), 0.49);
+    EXPECT_GT(layer.at("speed_of_light_ms").get<double>(), 0);
+    EXPECT_EQ(layer.at("not_reached"), 0);
+    EXPECT_FALSE(std::filesystem::exists(results().string() + ".journal")) << "it has served";
+}
+
+TEST_F(Autotune, ListsWhatFailsAndPicksNoneOfIt) {
+    const Outcome outcome = convt(std::string("autotune ") + kLayer + " --candidates 6 --exhaustive --patience 0.3" +
+                                  surface({{{"match", "direct"}, {"fault", "crash"}},
+                                           {{"match", "warps_n=2"}, {"fault", "hang"}},
+                                           {{"match", "slabs=0"}, {"fault", "failed to compile"}},
+                                           {{"match", "stages=3"}, {"fault", "wrong"}, {"ms", 0.01}},
+                                           {{"match", "implicit_gemm"}, {"fault", "failed to launch"}}}) +
+                                  to_results());
+    EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+    const json layer = tuned();
+    EXPECT_THAT(layer.at("plan").get<std::string>(), Not(HasSubstr("stages=3")));
+    EXPECT_EQ(candidate(layer, "direct").at("state"), "failed to launch");
+    EXPECT_THAT(candidate(layer, "direct").at("failure").get<std::string>(), HasSubstr("signal"));
+    for (const json& c : layer.at("candidates")) {
+        const auto plan = c.at("plan").get<std::string>();
+        if (plan.find("warps_n=2") != std::string::npos) {
+            EXPECT_EQ(c.at("state"), "hung") << plan;
+        }
+        if (c.at("state") == "measured" || c.at("state") == "halved out") {
+            EXPECT_EQ(plan.find("slabs=0"), std::string::npos) << plan;
+        }
+    }
+}
+
+TEST_F(Autotune, WhereAllFailTheExitCodeSaysSo) {
+    const Outcome outcome = convt(std::string("autotune ") + kLayer + " --candidates 2" +
+                                  surface({{{"match", "="}, {"fault", "wrong"}}}) + to_results());
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.out, HasSubstr("FAILED"));
+    EXPECT_THAT(tuned().at("error").get<std::string>(), HasSubstr("no candidate is right"));
+}
+
+TEST_F(Autotune, FamiliesPlansAndDtype) {
+    write_text(directory_ / "plans", "unrolled chunk=4\n");
+    const Outcome outcome =
+        convt(std::string("autotune ") + kLayer + " --candidates 3 --exhaustive --dtype f16" +
+              " --families unrolled --plans " + (directory_ / "plans").string() + surface({}) + to_results());
+    EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+    const json layer = tuned();
+    EXPECT_EQ(layer.at("precision"), "f16");
+    EXPECT_FALSE(candidate(layer, "unrolled chunk=4").is_null());
+    for (const json& c : layer.at("candidates"))
+        if (c.at("plan") != layer.at("default_plan")) {
+            EXPECT_THAT(c.at("plan").get<std::string>(), HasSubstr("unrolled"));
+        }
+}
+
+TEST_F(Autotune, GoesOnFromTheJournalOfATunerThatWasKilled) {
+    const auto journal = directory_ / "journal";
+    const std::string command = std::string("autotune ") + kLayer +
+                                " --candidates 60 --exhaustive --patience 0.2 --journal " + journal.string() +
+                                surface({{{"match", "chunk=8"}, {"fault", "hang"}}});
+    (void)run(command, ">/dev/null 2>&1 & pid=$!; sleep 2; kill -9 $pid");
+    const std::string kept = read_file(journal);
+    const auto lines = std::count(kept.begin(), kept.end(), '\n');
+    ASSERT_GT(lines, 1);
+    write_text(journal, kept + R"({"setting": "torn)");
+    const Outcome outcome = convt(command + to_results());
+    EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("going on from"));
+    EXPECT_NE(tuned().at("plan"), "");
+}
+
+TEST_F(Autotune, ABudgetThatIsNoTimeIsBadUsage) {
+    for (const char* budget : {"30", "0s", "soon"}) {
+        const Outcome outcome = convt(std::string("autotune ") + kLayer + " --budget " + budget + surface({}));
+        EXPECT_EQ(outcome.code, 2) << budget;
+        EXPECT_THAT(outcome.err, HasSubstr("--budget"));
+    }
+}
+
+TEST_F(Autotune, WritesAReportOfWhatItMeasured) {
+    const auto page = directory_ / "page.html";
+    const Outcome outcome =
+        convt(std::string("autotune ") + kLayer + " --candidates 20 --exhaustive --report " + page.string() +
+              surface({{{"match", "stages=3"}, {"fault", "wrong"}}}) + to_results());
+    EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+    const std::string html = read_file(page);
+    EXPECT_THAT(html, HasSubstr("made up"));
+    EXPECT_THAT(html, HasSubstr("What mattered"));
+    EXPECT_THAT(html, HasSubstr("Candidates that failed"));
+    // The same from the file, without a card.
+    const Outcome again = convt("autotune --report " + page.string() + " --from " + results().string());
+    EXPECT_EQ(again.code, 0) << again.err;
+    EXPECT_EQ(read_file(page), html);
+}
+
+}  // namespace
+}  // namespace convt_jit::tools::test
