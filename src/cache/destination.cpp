@@ -1,5 +1,6 @@
 #include "cache/destination.h"
 
+#include "cache/link_chain.h"
 #include "convt_jit/cache.h"
 
 #include <fcntl.h>
@@ -14,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostLinks = 40;  // as the kernel has it
-
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
 bool is_in_proc(const fs::path& path) {
@@ -23,22 +22,14 @@ bool is_in_proc(const fs::path& path) {
     return ::statfs(folder_of(path).c_str(), &status) == 0 && status.f_type == PROC_SUPER_MAGIC;
 }
 
-fs::path end_of_links(const std::string& file) {
-    fs::path path(file);
-    std::error_code error;
-    for (int links = 0; fs::is_symlink(fs::symlink_status(path, error)); ++links) {
-        if (is_in_proc(path)) throw CacheError(file, "it is the name of an open file; allowed: one of a regular file");
-        if (links == kMostLinks)
-            throw CacheError(file, make_error_code(std::errc::too_many_symbolic_link_levels).message());
-        path = path.parent_path() / fs::read_symlink(path, error);  // an absolute one replaces the whole
-    }
-    return path;
-}
-
 }  // namespace
 
 Destination destination_of(const std::string& file) {
-    const fs::path path = end_of_links(file);
+    std::error_code error;
+    const fs::path path = end_of_links(file, error, [&](const fs::path& link) {
+        if (is_in_proc(link)) throw CacheError(file, "it is the name of an open file; allowed: one of a regular file");
+    });
+    if (error) throw CacheError(file, error.message());
     if (!path.has_filename()) throw CacheError(file, "it is no name of a file");
     Destination destination{{}, path.filename().string(), {}};
     struct stat status {};
@@ -46,7 +37,6 @@ Destination destination_of(const std::string& file) {
         if (!S_ISREG(status.st_mode)) throw CacheError(file, "it is no regular file");
         destination.mode = status.st_mode & 07777;
     }
-    std::error_code error;
     destination.folder = open_at(AT_FDCWD, folder_of(path).c_str(), O_RDONLY | O_DIRECTORY, 0, error);
     if (error) throw CacheError(file, error.message());
     return destination;

@@ -1,6 +1,7 @@
 #include "tune/record_file.h"
 
 #include "cache/file.h"
+#include "cache/link_chain.h"
 #include "cache/settings.h"
 #include "cache/temporary.h"
 #include "cache/trust.h"
@@ -25,7 +26,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kLargest = std::size_t{64} << 20;  // some 50,000 findings
 constexpr mode_t kMode = 0644;
-constexpr int kMostLinks = 40;
 constexpr std::chrono::seconds kWait{30};
 
 [[noreturn]] void fail(const std::string& path, const std::error_code& error) {
@@ -99,12 +99,8 @@ private:
     static std::string resolved(const std::string& path) {
         std::error_code error;
         fs::path whole = fs::absolute(path, error);
-        for (int links = 0; !error && fs::is_symlink(fs::symlink_status(whole, error)); ++links) {
-            if (links == kMostLinks) error = std::make_error_code(std::errc::too_many_symbolic_link_levels);
-            if (!error) whole = whole.parent_path() / fs::read_symlink(whole, error);
-        }
-        if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
-            fail(path, error);
+        if (!error) whole = end_of_links(whole, error);
+        if (error) fail(path, error);
         return whole.string();
     }
 
