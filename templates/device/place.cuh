@@ -13,6 +13,16 @@ struct Place {
     index_t out_height, out_width, out_plane;
 };
 
+// Sizes of the input and of the output, the same for all blocks. Returns the depth of the output.
+__device__ __forceinline__ index_t find_sizes(Place& place, const ConvtArgs& args) {
+    place.depth = index_t(args.in[0]), place.height = index_t(args.in[1]), place.width = index_t(args.in[2]);
+    place.plane = place.height * place.width;
+    place.out_height = index_t(args.out[1]), place.out_width = index_t(args.out[2]);
+    const index_t out_depth = index_t(args.out[0]);
+    place.out_plane = out_depth * place.out_height * place.out_width;
+    return out_depth;
+}
+
 // The depth taps of output plane d that fall into the image.
 __device__ __forceinline__ void find_depth_taps(Place& place, index_t d) {
     if constexpr (layer::KERNEL_D == 1 && layer::STRIDE_D == 1 && layer::PAD_D == 0) {

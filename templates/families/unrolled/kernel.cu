@@ -196,11 +196,7 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
 extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
     CONVT_ENTRY(const __grid_constant__ ConvtArgs args) {
     Place place;
-    place.depth = index_t(args.in[0]), place.height = index_t(args.in[1]), place.width = index_t(args.in[2]);
-    place.plane = place.height * place.width;
-    place.out_height = index_t(args.out[1]), place.out_width = index_t(args.out[2]);
-    const index_t out_depth = index_t(args.out[0]);
-    place.out_plane = out_depth * place.out_height * place.out_width;
+    const index_t out_depth = find_sizes(place, args);
     const index_t tiles_w = ceil_div(ceil_div(place.out_width, index_t(SW)), index_t(plan::POSITIONS_W));
     const index_t tiles_h = ceil_div(ceil_div(place.out_height, index_t(SH)), index_t(plan::POSITIONS_H));
     constexpr int BLOCKS = layer::GROUPS * CHANNEL_BLOCKS;
