@@ -144,7 +144,7 @@ int ImplicitGemmSm90Tile::columns() const {
 Grid ImplicitGemmSm90Tile::grid(const Layer& layer, const Shape& shape) const {
     const auto out = sizes_3d(output_size(layer, shape.input));
     const auto axes = axes_3d(layer);
-    const std::int64_t phases = fold > 1 ? 1 : axes[1].stride, lines = fold > 1 ? fold : axes[1].stride;
+    const std::int64_t phases = row_phases(axes[1].stride), lines = fold > 1 ? fold : axes[1].stride;
     const std::int64_t tiles_h = ceil_div(ceil_div(out[1], lines), positions[0]);
     const std::int64_t tiles_w = ceil_div(ceil_div(out[2], axes[2].stride), positions[1]);
     const std::int64_t sets = layer.groups *

@@ -59,6 +59,8 @@ struct ImplicitGemmSm90Tile {
     [[nodiscard]] Grid grid(const Layer& layer, const Shape& shape) const;
     [[nodiscard]] std::int64_t packed_bytes(const Layer& layer) const;
 
+    // Row phases that are tiles of their own.
+    [[nodiscard]] std::int64_t row_phases(std::int64_t stride) const { return fold > 1 ? 1 : stride; }
     // Output channels of a block, of the rows of its products.
     [[nodiscard]] int block_channels(std::int64_t out_per_group) const;
     // Columns of one product: 8 positions each of a part of a row, of a row, or of a tile that is 8 wide.

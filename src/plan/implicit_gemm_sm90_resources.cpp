@@ -77,7 +77,7 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     const bool folded = t.fold > 1;
     const int rows = 64 * t.groups_m;
     r.row_step = folded ? t.fold / static_cast<int>(layer.vertical.stride) : 1;
-    r.row_phases = folded ? 1 : layer.row_phases;
+    r.row_phases = static_cast<int>(t.row_phases(layer.vertical.stride));
     const std::int64_t row_taps = folded ? folded_taps(layer.vertical, t.fold) : layer.taps_h;
     if (row_taps > kMostRowTaps)
         return fmt::format("a position meets {} input rows, allowed: up to {}", row_taps, kMostRowTaps);

@@ -249,7 +249,7 @@ TEST(ImplicitGemmSm90, ResidentWeightsMakeTheGridAMultipleOfTheirSets) {
         const Shape shape = layer.input.empty() ? Shape{3, {77, 88}} : known_shape(layer);
         for (ImplicitGemmSm90Tile tile : implicit_gemm_sm90_candidates(layer, kHopper, 200)) {
             const std::int64_t sets = ceil_div(layer.out_channels, tile.block_channels(layer.out_channels)) *
-                                      (tile.fold > 1 ? 1 : axes_3d(layer)[1].stride);
+                                      tile.row_phases(axes_3d(layer)[1].stride);
             for (const int processors : {1, 78, 114, 132}) {
                 tile.processors = processors;
                 const Grid grid = tile.grid(layer, shape);
