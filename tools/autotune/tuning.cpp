@@ -1,6 +1,7 @@
 #include "autotune/tuning.h"
 
 #include "autotune/compilers.h"
+#include "subject/quantity.h"
 
 #include <fmt/format.h>
 
@@ -21,11 +22,9 @@ constexpr std::size_t kAheadPerJob = 2;
 
 std::string family_of(const std::string& plan) { return plan.substr(0, plan.find(' ')); }
 
-// "[#####-----]"
 std::string bar(double share) {
     constexpr int kCells = 20;
-    const int full = std::clamp(static_cast<int>(share * kCells), 0, kCells);
-    return fmt::format("[{:#<{}}{:-<{}}]", "", full, "", kCells - full);
+    return format_bar(static_cast<std::size_t>(std::clamp(static_cast<int>(share * kCells), 0, kCells)), kCells);
 }
 
 class Tuning {

@@ -3,6 +3,7 @@
 #include "autotune/request.h"
 #include "autotune/surface.h"
 #include "subject/bandwidth.h"
+#include "subject/crew.h"
 #include "subject/json_text.h"
 #include "subject/trial.h"
 
@@ -10,8 +11,6 @@
 #include <sys/prctl.h>
 
 #include <csignal>
-#include <cstdio>
-#include <iostream>
 #include <memory>
 
 namespace convt_jit::tools {
@@ -172,10 +171,7 @@ void add_tune_worker(CLI::App& app, int& status) {
         // One that hangs would never see that the tuner has gone.
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         Worker worker(options->pack_each_time, options->surface);
-        for (std::string line; std::getline(std::cin, line);) {
-            fmt::print("{}\n", json_text(worker.answer(line), -1));
-            if (std::fflush(stdout) != 0) break;
-        }
+        serve([&](const std::string& line) { return json_text(worker.answer(line), -1); });
         status = 0;
     });
 }

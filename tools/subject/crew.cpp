@@ -1,6 +1,7 @@
 #include "subject/crew.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/socket.h>
@@ -11,6 +12,8 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <iostream>
 #include <system_error>
 #include <utility>
 
@@ -129,5 +132,12 @@ void Crew::tell(int signal) {
 }
 
 void Crew::kill() { tell(SIGKILL); }
+
+void serve(const std::function<std::string(const std::string&)>& answer) {
+    for (std::string line; std::getline(std::cin, line);) {
+        fmt::print("{}\n", answer(line));
+        if (std::fflush(stdout) != 0) break;
+    }
+}
 
 }  // namespace convt_jit::tools

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@ struct News {
     int signal = 0;    // that ended it; 0: it ended by itself
     int code = 0;      // its exit code then
 };
+
+// What a worker does all its life: a line from stdin, its answer (which has no line break) to stdout, until either
+// ends.
+void serve(const std::function<std::string(const std::string& line)>& answer);
 
 class Crew {
 public:

@@ -56,6 +56,10 @@ std::string format_duration(double seconds) {
     return fmt::format("{} d {} h", whole / 86400, whole / 3600 % 24);
 }
 
+std::string format_bar(std::size_t full, std::size_t cells) {
+    return fmt::format("[{:#<{}}{:-<{}}]", "", full, "", cells - full);
+}
+
 std::string format_date(double seconds) {
     if (!(seconds > 0)) return "never";
     return fmt::format("{:%Y-%m-%d %H:%M:%S}Z", fmt::gmtime(static_cast<std::time_t>(seconds)));

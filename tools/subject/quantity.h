@@ -1,4 +1,4 @@
-// Quantity: bytes, durations and dates as people write and read them.
+// Quantity: bytes, durations, dates and shares as people write and read them.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,8 @@ namespace convt_jit::tools {
 [[nodiscard]] std::string counted(std::size_t count, const char* one, const char* many);
 // "8 s", "3 min 20 s", "2 h 5 min", "4 d 3 h"
 [[nodiscard]] std::string format_duration(double seconds);
+// "[#####-----]": that many of the cells are full.
+[[nodiscard]] std::string format_bar(std::size_t full, std::size_t cells);
 // "2026-03-01 12:00:00Z" of seconds since 1970; "never" for zero
 [[nodiscard]] std::string format_date(double seconds);
 

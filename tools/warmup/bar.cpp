@@ -27,7 +27,7 @@ std::string to_text(const Advance& a, int width) {
     if (width > 0) {
         const auto cells = static_cast<std::size_t>(width);
         const std::size_t full = a.total == 0 ? cells : cells * a.finished() / a.total;
-        text = fmt::format("[{:#<{}}{:-<{}}] ", "", full, "", cells - full);
+        text = format_bar(full, cells) + " ";
     }
     text += fmt::format("{}/{} kernels: {} compiled, {} found, {} failed; {} job{}", a.finished(), a.total, a.compiled,
                         a.hits, a.failed, a.jobs, a.jobs == 1 ? "" : "s");

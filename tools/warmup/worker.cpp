@@ -1,5 +1,6 @@
 #include "warmup/worker.h"
 
+#include "subject/crew.h"
 #include "subject/json_text.h"
 #include "subject/message.h"
 
@@ -7,10 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <iostream>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -169,11 +168,8 @@ void add_worker(CLI::App& app, int& status) {
     command->add_flag("--exact-nonfinite", *exact_nonfinite);
     command->callback([exact_nonfinite, &status] {
         Worker worker(*exact_nonfinite);
-        for (std::string line; std::getline(std::cin, line);) {
-            // A parent that is gone is no reason to stop before here: what was compiled is kept.
-            fmt::print("{}\n", json_text(worker.answer(line), -1));
-            if (std::fflush(stdout) != 0) break;
-        }
+        // A parent that is gone is no reason to stop before an answer: what was compiled is kept.
+        serve([&](const std::string& line) { return json_text(worker.answer(line), -1); });
         status = 0;
     });
 }
