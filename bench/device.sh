@@ -86,13 +86,16 @@ sample=(
     "n1 c6 o4 in5x6x7 k3x2x4 s2x1x3 p1x0x1 g2 bias f32" "n2 c4 o4 in4x5x6 k3 s2 p1 op1 f16 nhwc silu"
     "n1 c9 o5 in3x9x8 k2x3x3 s1x2x2 d1x2x1 p0x0x1:0x1x0 bf16 bias"
 )
-# A layer and a plan each: families on tensor cores, with shared sums, resident weights, teams, folded rows.
+# A layer and a plan each: families on tensor cores, with shared sums, resident weights, teams, folded rows, storers. Those
+# who load take a stage in turn with each other where there are as many stages: racecheck does not follow two barriers.
 planned=(
     "n2 c24 o40 in9x33 k3x3 p1 bias|implicit_gemm" "n2 c72 o40 in9x33 k3x3 p1 bias f16|implicit_gemm split=2"
     "n2 c24 o70 in9x41 k3x3 p1 bias|implicit_gemm_sm90" "n2 c24 o70 in9x41 k4x4 s2 p1 bias f16|implicit_gemm_sm90"
-    "n2 c24 o70 in9x40 k3x3 p1 bias tf32|implicit_gemm_sm90 positions=2x32 groups_m=1 groups_n=2 teams=2 loaders=1 chunk=8 stages=4 join=2 min_blocks=1 resident=0 processors=2 fold=1"
-    "n2 c24 o40 in9x41 k2x2 s2 bias bf16|implicit_gemm_sm90 positions=4x8 groups_m=1 groups_n=1 teams=1 loaders=1 chunk=16 stages=3 join=2 min_blocks=1 resident=1 processors=1 fold=2"
-    "n2 c20 o32 in9x40 k3x3 p1 bias|implicit_gemm_sm90 positions=2x32 groups_m=1 groups_n=1 teams=1 loaders=1 chunk=8 stages=2 join=2 min_blocks=1 resident=0 processors=2 fold=2"
+    "n2 c24 o70 in9x40 k3x3 p1 bias tf32|implicit_gemm_sm90 positions=2x32 groups_m=1 groups_n=2 teams=2 loaders=1 chunk=8 stages=4 join=2 min_blocks=1 resident=0 processors=2 fold=1 storers=0"
+    "n2 c24 o40 in9x41 k2x2 s2 bias bf16|implicit_gemm_sm90 positions=4x8 groups_m=1 groups_n=1 teams=1 loaders=1 chunk=16 stages=4 join=2 min_blocks=1 resident=1 processors=1 fold=2 storers=0"
+    "n2 c20 o32 in9x40 k3x3 p1 bias|implicit_gemm_sm90 positions=2x32 groups_m=1 groups_n=1 teams=1 loaders=1 chunk=8 stages=2 join=2 min_blocks=1 resident=0 processors=2 fold=2 storers=0"
+    "n2 c24 o70 in9x41 k3x3 p1 bias f16|implicit_gemm_sm90 positions=2x32 groups_m=1 groups_n=2 teams=1 loaders=1 chunk=16 stages=2 join=2 min_blocks=1 resident=0 processors=2 fold=1 storers=1"
+    "n2 c24 o40 in9x41 k2x2 s2 bias|implicit_gemm_sm90 positions=4x8 groups_m=1 groups_n=1 teams=1 loaders=1 chunk=8 stages=2 join=2 min_blocks=1 resident=1 processors=1 fold=2 storers=1"
 )
 sanitize() {
     local tool failed=0 one

@@ -29,7 +29,7 @@ std::vector<int> useful_folds(const ImplicitGemmLayer& layer, const UnrolledWork
 }
 
 // Every tile of the space that the arch has room for, with its modelled time.
-std::vector<Found> all_tiles(const Layer& whole, const Arch& arch, bool folded) {
+std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
     const ImplicitGemmLayer layer = ImplicitGemmLayer::make(whole);
     std::vector<Found> found;
     if (!layer.refusal.empty() || arch.number != 90) return found;
@@ -49,18 +49,24 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch, bool folded) 
     const auto consider_all = [&](int m, int n, int teams) {
         // What does not fit with the least of everything fits with nothing.
         ImplicitGemmSm90Resources least;
-        tile.chunk = unit, tile.stages = 2, tile.resident = 0, tile.min_blocks = tile.loaders = 1;
+        tile.chunk = unit, tile.stages = 2, tile.resident = tile.storers = 0, tile.min_blocks = tile.loaders = 1;
         if (!fits(least)) return;
         for (const int chunk : {unit, 2 * unit, 4 * unit})
             for (const int stages : {2, 3, 4, 6})
-                for (const int resident : {0, 1})
+                for (const int resident : {0, 1}) {
+                    tile.chunk = chunk, tile.stages = stages, tile.resident = resident;
                     for (const int blocks : {1, 2}) {
                         if (blocks > 1 && m * n * teams > 1) continue;
-                        tile.chunk = chunk, tile.stages = stages, tile.resident = resident;
-                        tile.min_blocks = blocks;
+                        tile.min_blocks = blocks, tile.storers = 0;
                         tile.loaders = blocks > 1 || teams > 1 ? 1 : 2;  // where there is room for registers
                         consider();
                     }
+                    if (teams > 1) continue;
+                    for (const int loaders : {1, 2}) {
+                        tile.min_blocks = 1, tile.storers = 1, tile.loaders = loaders;
+                        consider();
+                    }
+                }
     };
     for (const int width : widths) {
         if (width > 16 && width >= 2 * work.positions[1]) continue;
@@ -71,7 +77,6 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch, bool folded) 
             for (const auto& [m, n, teams] : kGroups) {
                 tile.groups_m = m, tile.groups_n = n, tile.teams = teams, tile.fold = 1;
                 if (m == 1 || 64 * (m - 1) < layer.out_per_group) consider_all(m, n, teams);
-                if (!folded) continue;
                 for (const int fold : useful_folds(layer, work, m)) {
                     tile.fold = fold;
                     // Groups of rows that no channel is left for.
@@ -89,13 +94,13 @@ bool quicker(const Found& a, const Found& b) { return a.first < b.first; }
 }  // namespace
 
 ImplicitGemmSm90Tile ImplicitGemmSm90Tile::standard(const Layer& layer, const Arch& arch) {
-    const std::vector<Found> found = all_tiles(layer, arch, false);
+    const std::vector<Found> found = all_tiles(layer, arch);
     return found.empty() ? ImplicitGemmSm90Tile{} : std::min_element(found.begin(), found.end(), quicker)->second;
 }
 
 std::vector<ImplicitGemmSm90Tile> implicit_gemm_sm90_candidates(const Layer& layer, const Arch& arch,
                                                                 std::size_t most) {
-    std::vector<Found> found = all_tiles(layer, arch, true);
+    std::vector<Found> found = all_tiles(layer, arch);
     std::stable_sort(found.begin(), found.end(), quicker);
     std::vector<ImplicitGemmSm90Tile> tiles;
     for (std::size_t i = 0; i < std::min(most, found.size()); ++i) tiles.push_back(found[i].second);

@@ -16,8 +16,8 @@ namespace convt_jit {
 
 // A tile is a rectangle of positions q (height, width) of one output depth and one row phase, all column phases of it
 // and 64 x groups_m output channels of one group. The warpgroups of a team share its channels (groups_m) and its
-// positions (groups_n); others load. Folded, a position is `fold` output rows, a multiple of the stride, and the
-// 64 x groups_m rows of a product are those times output channels.
+// positions (groups_n); others load, and others may store. Folded, a position is `fold` output rows, a multiple of the
+// stride, and the 64 x groups_m rows of a product are those times output channels.
 struct ImplicitGemmSm90Tile {
     static constexpr std::string_view kFamily = "implicit_gemm_sm90";
 
@@ -32,6 +32,7 @@ struct ImplicitGemmSm90Tile {
     int resident = 0;      // 1: all weights that a block needs stay in shared memory
     int processors = 132;  // multiprocessors that the grid is made for: a block takes one tile after the other
     int fold = 1;          // output rows that share a product; 1: row phases are tiles of their own
+    int storers = 0;       // warpgroups that store; 0: those that multiply do
 
     template <class Tile, class Visit>
     static void fields(Tile& t, const Visit& visit) {
@@ -47,14 +48,14 @@ struct ImplicitGemmSm90Tile {
         visit("resident", "RESIDENT", t.resident);
         visit("processors", "PROCESSORS", t.processors);
         visit("fold", "FOLD", t.fold);
+        visit("storers", "STORERS", t.storers);
     }
 
-    // What every family answers (src/plan/plan.h). `standard` is the tile of the least modelled time among those
-    // that do not fold, whose times no GPU has been asked for yet; where none serves the layer, one that `unsupported`
-    // refuses.
+    // What every family answers (src/plan/plan.h). `standard` is the tile of the least modelled time; where none serves
+    // the layer, one that `unsupported` refuses.
     [[nodiscard]] static ImplicitGemmSm90Tile standard(const Layer& layer, const Arch& arch);
     [[nodiscard]] std::string unsupported(const Layer& layer, const Arch& arch, bool exact_nonfinite) const;
-    [[nodiscard]] int threads(const Layer&) const { return 128 * (groups_m * groups_n * teams + loaders); }
+    [[nodiscard]] int threads(const Layer&) const { return 128 * (groups_m * groups_n * teams + loaders + storers); }
     [[nodiscard]] std::size_t shared_bytes(const Layer& layer) const;
     [[nodiscard]] Grid grid(const Layer& layer, const Shape& shape) const;
     [[nodiscard]] std::int64_t packed_bytes(const Layer& layer) const;

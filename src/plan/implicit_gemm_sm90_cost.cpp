@@ -12,11 +12,16 @@ constexpr double kLoadTurn = 1200;     // from the first load of a batch until i
 constexpr double kLoadOfTurn = 40;     // of that for each load of a thread
 constexpr double kHandOver = 120;      // of a chunk, from those who load to those who multiply
 constexpr double kLine = 130;          // of a warp and a line
+constexpr double kStore = 16;          // of a thread that does nothing else and an output
 constexpr double kFirstTile = 5000;    // until the first products of a block
 
-// What the measured times of the other families' models are less, and where rows of the product or of the output are of
-// little use.
-constexpr double kUnmodelled = 1.5, kUnlikely = 3, kSmallBlocks = 1.3, kShortRing = 0.25;
+// What measured times were more, against the other families' models (bench/results/h200-tuned-*.json).
+constexpr double kUnmodelled = 1.05, kUnmodelledTf32 = 1.25;
+constexpr double kFolded = 1.15;       // weights of zero; less where products are three
+constexpr double kEmptyPhases = 2;     // outputs that have no taps, which others write without a tile of their own
+constexpr double kLongStride = 1.4;    // 3 and 4 along width: many column phases of few products
+constexpr double kLongerStride = 2.2;  // beyond
+constexpr double kSmallBlocks = 1.3, kShortRing = 0.25;
 
 }  // namespace
 
@@ -34,8 +39,6 @@ double implicit_gemm_sm90_cycles(const ImplicitGemmLayer& layer, const UnrolledW
     const double full =
         rows / (tiles_h * t.positions[0]) * static_cast<double>(work.positions[1]) / (tiles_w * t.positions[1]);
     const double channels_full = layer.out_per_group / (channel_blocks * channels);
-    // Rows of the product that are of use.
-    const double rows_full = channels_full * channels * (folded ? t.fold : 1) / (64.0 * t.groups_m);
 
     // Of one tile, on average over depths and row phases, some of which have no taps.
     const double chunks =
@@ -66,17 +69,25 @@ double implicit_gemm_sm90_cycles(const ImplicitGemmLayer& layer, const UnrolledW
     const double store_bytes = outputs * full * channels_full * element * 1.05;
     const double global = (fresh + store_bytes) / kGlobalBytes;
     const double lines = 16.0 * r.columns * r.runs / 8 / r.piece_tiles * r.piece_lanes / 32;  // turns of a warp
-    const double epilogue = lines * kLine + outputs / (128.0 * t.groups_m * t.groups_n) * 2;
+    const double written = outputs / (128.0 * t.groups_m * t.groups_n) * 2;                   // to slabs
+    const double epilogue = written + (t.storers > 0 ? kHandOver : lines * kLine);
+    const double stores = t.storers > 0 ? outputs / 128 * kStore : 0;
 
     // What one tile takes after the other, and what several at a time share.
     const double alone = std::max(tensor + joins * 0.5, loads) + chunks * kHandOver + epilogue;
-    const double together = std::max({tensor, issue, shared, loads / t.min_blocks, cache, global});
+    const double together = std::max({tensor, issue, shared, loads / t.min_blocks, cache, global, stores});
     const double others = tensor + issue + shared + cache + global - together;
     const double tile = std::max(together + 0.15 * std::max(others, 0.0), alone / (t.teams * t.min_blocks));
     constexpr double kProcessors = 132;
     const double turns = tiles / (kProcessors * t.min_blocks * t.teams);
     const double waves = turns < 8 ? std::ceil(turns) : turns;
-    const double unmodelled = (rows_full < 0.7 || h.stride > 2 ? kUnlikely : kUnmodelled) *
+    const bool tf32 = layer.element_bytes == 4 && !layer.split;
+    const bool empty = layer.used_rows < layer.row_phases || h.used < h.stride;
+    const double unmodelled = (tf32 ? kUnmodelledTf32 : kUnmodelled) * (folded && !layer.split ? kFolded : 1) *
+                              (empty ? kEmptyPhases : 1) *
+                              (h.stride > 4   ? kLongerStride
+                               : h.stride > 2 ? kLongStride
+                                              : 1) *
                               (t.min_blocks > 1 ? kSmallBlocks : 1) * (1 + kShortRing / (t.stages - 1));
     return unmodelled * waves * t.min_blocks * t.teams * tile + std::max(0.0, alone - tile * t.min_blocks * t.teams) +
            kFirstTile;

@@ -49,6 +49,8 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     if (t.fold > 8 * t.groups_m)
         return fmt::format("fold {} leaves less than 8 channels of {} rows", t.fold, 64 * t.groups_m);
     if (t.resident != 0 && t.resident != 1) return fmt::format("resident is {}, allowed: 0 and 1", t.resident);
+    if (t.storers != 0 && t.storers != 1) return fmt::format("storers is {}, allowed: 0 and 1", t.storers);
+    if (t.storers > 0 && t.teams > 1) return "teams take turns so that one stores: they need no storers";
     if (t.groups_m * t.groups_n * t.teams > 4) return "more than 4 warpgroups multiply";
     const auto divides = [](std::int64_t whole, std::int64_t part, const char* what) {
         return whole % part == 0 ? std::string() : fmt::format("{} {} does not divide by {}", what, whole, part);
@@ -68,7 +70,7 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     if (run > 32) return fmt::format("a product has {} columns, allowed: up to 256", 8 * run);
 
     const std::int64_t groups = std::int64_t{t.groups_m} * t.groups_n * t.teams;
-    r.threads = static_cast<int>(128 * (groups + t.loaders));
+    r.threads = static_cast<int>(128 * (groups + t.loaders + t.storers));
     r.columns = static_cast<int>(8 * run);
     r.runs = static_cast<int>(own / run);
     r.steps = t.chunk / (2 * cell);
@@ -105,14 +107,18 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     const std::int64_t slab = 8 * pitch(pieces * 8 * piece * h.stride, h.stride == 2 ? 16 : 8);
     const std::int64_t ring = t.stages * (input + (t.resident == 1 ? 0 : r.weight_stage));
     const std::int64_t resident = t.resident == 1 ? layer.depth_kernel * r.chunks * r.weight_stage : 0;
-    r.shared_bytes = ring + resident + 16 * groups * slab + std::int64_t{16} * t.stages + 8 + 8 * t.teams;
+    const std::int64_t slabs = t.storers > 0 ? 2 * own / (piece * pieces) : 1;  // of a warp
+    r.shared_bytes = ring + resident + 16 * groups * slabs * slab + std::int64_t{16} * t.stages + 8 + 8 * t.teams +
+                     (t.storers > 0 ? 4 * 20 * groups : 0);
 
     if (std::int64_t{h.taps} * r.runs * (layer.split ? 3 : r.steps) > kMostProducts)
         return fmt::format("more than {} matrix products are unrolled", kMostProducts);
     const std::int64_t even = std::min<std::int64_t>(65536 / (r.threads * t.min_blocks) / 8 * 8, 255);
     const std::int64_t sums = 4 * own * (h.used + (layer.split ? 1 : 0));
     const std::int64_t consumer = std::max((sums + 40 + 7) / 8 * 8, even);
-    const std::int64_t producer = (even * (groups + t.loaders) - consumer * groups) / t.loaders / 8 * 8;
+    const std::int64_t storer = layer.split || folded ? 88 : 80;
+    const std::int64_t left = even * (groups + t.loaders + t.storers) - consumer * groups - storer * t.storers;
+    const std::int64_t producer = std::min<std::int64_t>(left / t.loaders / 8 * 8, 152);
     r.registers = even;
     if (consumer > 240 && consumer > even)
         return fmt::format("a thread has {} sums, allowed: up to {}", sums, 240 - 40);

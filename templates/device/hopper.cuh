@@ -64,17 +64,14 @@ __device__ __forceinline__ void publish_to_tensor_cores() {
 #endif
 }
 
-// Registers of a warpgroup's threads, given back or taken. All its warps must come by.
-template <int REGISTERS>
-__device__ __forceinline__ void give_registers() {
+// Registers of a warpgroup's threads, which had BEFORE: given back or taken. All its warps must come by.
+template <int REGISTERS, int BEFORE>
+__device__ __forceinline__ void set_registers() {
 #ifndef CONVT_SIM
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
-#endif
-}
-template <int REGISTERS>
-__device__ __forceinline__ void take_registers() {
-#ifndef CONVT_SIM
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+    if constexpr (REGISTERS < BEFORE)
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+    else
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 #endif
 }
 

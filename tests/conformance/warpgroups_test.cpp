@@ -64,6 +64,22 @@ constexpr Forced kForced[] = {
     {"n1 c16 o21 in6x9 k8x4 s4x2 p2x1", "positions=1x8 groups_m=2 groups_n=1 loaders=1 fold=4", 1, 2},
     {"n1 c16 o16 in9x17 k3x1 d3x1 p2x0 bias", "positions=2x16 groups_m=1 groups_n=1 loaders=1 fold=3", 1, 2},
     {"n1 c16 o9 in3x5x9 k3x2x2 s1x3x2 op0x2x1 bias", "positions=1x16 groups_m=1 groups_n=1 loaders=1 fold=3", 1, 2},
+    // With warpgroups that store: several slabs a warp, sums that are not all reached, tiles of several warpgroups, all
+    // widths of a store, column phases of which some have no taps.
+    {"n3 c24 o70 in9x41 k3x3 p1 bias", "positions=2x32 groups_m=1 groups_n=2 loaders=1 processors=2 storers=1", 1, 3},
+    {"n3 c40 o70 in9x40 k4x4 s2 p1 bias relu", "positions=8x8 groups_m=2 groups_n=1 loaders=1 processors=1 storers=1",
+     1, 3},
+    {"n2 c20 o33 in5x46 k3x3 d2 bias affine", "positions=2x48 groups_m=1 groups_n=1 loaders=2 processors=3 storers=1",
+     1, 2},
+    {"n2 c24 o40 in9x17 k2x2 s2 residual",
+     "positions=4x16 groups_m=1 groups_n=1 loaders=1 resident=1 processors=1 storers=1", 1, 3},
+    {"n2 c24 o40 in4x7x21 k2x3x3 s2x2x1 bias silu",
+     "positions=4x8 groups_m=1 groups_n=1 loaders=1 processors=2 storers=1", 1, 2},
+    {"n1 c16 o20 in3x5x9 k1x2x2 s3x4x3 op1x2x1 bias",
+     "positions=2x16 groups_m=1 groups_n=1 loaders=1 processors=2 storers=1", 1, 2},
+    {"n2 c20 o32 in9x40 k3x3 p1 bias residual",
+     "positions=2x32 groups_m=1 groups_n=2 loaders=1 fold=2 processors=1 storers=1", 1, 3},
+    {"n1 c64 o64 in70 k16 s8 p4 bias", "positions=1x16 groups_m=1 groups_n=1 loaders=1 storers=1", 1, 2},
 };
 
 // The keys that `tile` leaves out do not depend on the layer. Factors that are split take twice the room: `small` has
@@ -72,7 +88,8 @@ std::string plan_of(const Forced& forced, const Layer& layer, int index, bool sm
     std::string plan = fmt::format("implicit_gemm_sm90 {} chunk={} stages={} index={}", forced.tile,
                                    (small ? 1 : forced.steps) * (size_of(layer.dtype) == 2 ? 16 : 8),
                                    small ? 2 : forced.stages, index);
-    for (const std::string_view rest : {"teams=1", "fold=1", "resident=0", "processors=132", "join=2", "min_blocks=1"})
+    for (const std::string_view rest :
+         {"teams=1", "fold=1", "storers=0", "resident=0", "processors=132", "join=2", "min_blocks=1"})
         if (plan.find(fmt::format(" {}", rest.substr(0, rest.find('=') + 1))) == std::string::npos)
             plan += fmt::format(" {}", rest);
     return plan;
@@ -138,16 +155,18 @@ TEST_P(Warpgroups, MatchTheDefinitionEachTime) {
 
 INSTANTIATE_TEST_SUITE_P(Tiles, Warpgroups, testing::ValuesIn(kForced));
 
-// The default tile, teams that take turns on one block, resident weights in a tile that is 8 wide, and a folded one:
-// its weights of zero meet what is not finite.
+// The default tile, teams that take turns on one block, resident weights in a tile that is 8 wide, a folded one (its
+// weights of zero meet what is not finite), and one with warpgroups that store.
 constexpr const char* kSome[] = {
     "implicit_gemm_sm90",
     "implicit_gemm_sm90 positions=2x32 groups_m=1 groups_n=1 teams=2 loaders=1 chunk=16 stages=2 join=2 min_blocks=1 "
-    "resident=0 processors=1 fold=1",
+    "resident=0 processors=1 fold=1 storers=0",
     "implicit_gemm_sm90 positions=8x8 groups_m=1 groups_n=2 teams=1 loaders=1 chunk=16 stages=2 join=1 min_blocks=1 "
-    "resident=1 processors=1 fold=1",
+    "resident=1 processors=1 fold=1 storers=0",
     "implicit_gemm_sm90 positions=2x8 groups_m=1 groups_n=1 teams=1 loaders=1 chunk=8 stages=2 join=2 min_blocks=1 "
-    "resident=0 processors=1 fold=6",
+    "resident=0 processors=1 fold=6 storers=0",
+    "implicit_gemm_sm90 positions=2x32 groups_m=1 groups_n=1 teams=1 loaders=1 chunk=16 stages=2 join=2 min_blocks=1 "
+    "resident=0 processors=1 fold=1 storers=1",
 };
 
 // A chunk is two cells of 16 bytes at least.

@@ -21,6 +21,9 @@ TEST_P(Graph, PreparedKernelIsCapturedAndReplayed) {
     const OnDevice data(device, k0());
     const Stream stream(device);
     auto* cu_stream = static_cast<CUstream>(stream.handle());
+    CUcontext primary = nullptr;  // as an application has it: a graph is made in the current context
+    must(driver.primary_retain(&primary, device.ordinal()), "cuDevicePrimaryCtxRetain");
+    must(driver.ctx_set_current(primary), "cuCtxSetCurrent");
 
     must(driver.begin_capture(cu_stream, GetParam()), "cuStreamBeginCapture");
     EXPECT_NO_THROW(kernel.launch(data.tensors(), data.shape, stream.handle()));
@@ -41,6 +44,8 @@ TEST_P(Graph, PreparedKernelIsCapturedAndReplayed) {
     EXPECT_EQ(data.y(), doubled(want)) << "the replay did not read the new input";
     driver.graph_exec_destroy(exec);
     driver.graph_destroy(graph);
+    driver.ctx_set_current(nullptr);
+    driver.primary_release(device.ordinal());
 }
 
 // A kernel that packs its weights: a graph that packs follows weights that change in place; one that found them packed

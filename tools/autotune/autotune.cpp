@@ -1,5 +1,6 @@
 #include "autotune/autotune.h"
 
+#include "autotune/finding.h"
 #include "autotune/merge.h"
 #include "autotune/scratch_cache.h"
 #include "autotune/tuned_file.h"
@@ -19,11 +20,14 @@
 #include "subject/usage_error.h"
 #include "warmup/budget.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cstdio>
+#include <ctime>
 #include <memory>
+#include <set>
 
 namespace convt_jit::tools {
 namespace {
@@ -94,6 +98,26 @@ void keep(const ScratchCache& scratch, const TunedLayer& layer, const std::strin
     (void)Engine(options).compile(layer.named.layer, arch, prepare);
 }
 
+// Where records go: empty where they go nowhere. What was measured on a card that is made up is nobody's record, unless
+// somebody asks for it.
+std::string records_path(const Options& options) {
+    if (!options.records.empty()) return options.records;
+    return options.surface.empty() ? user_records_path() : std::string();
+}
+
+std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+
+// The files where a record of the layer was written.
+std::set<std::string> keep_record(const std::string& path, const TunedLayer& layer, const CardFacts& facts,
+                                  bool pack_each_time) {
+    if (path.empty()) return {};
+    const auto record = finding(layer.named.layer, layer.tuned, facts, clocks_now(),
+                                pack_each_time ? MeasuredWeights::changing : MeasuredWeights::constant, now());
+    if (!record) return {};
+    const std::vector<std::string> files = update_records(path, {*record});
+    return {files.begin(), files.end()};
+}
+
 std::string command_line(const Options& options) {
     std::string line = "convt autotune";
     if (!options.layers.file.empty()) line += " --layers " + options.layers.file;
@@ -116,6 +140,8 @@ int autotune(const Options& options) {
         throw UsageError(fmt::format("--budget: \"{}\"; allowed: a time for each layer, as 30s or 2m", options.budget));
     if (options.cache) Place{options.cache, false}.settle();
     expect_outputs(options);
+    const std::string records = records_path(options);
+    if (!records.empty()) expect_updatable(records);
     const std::vector<std::string> first =
         options.plans.empty() ? std::vector<std::string>() : read_plans(options.plans);
     std::string missing;
@@ -140,6 +166,7 @@ int autotune(const Options& options) {
     if (journal.size() > 0)
         fmt::print(stderr, "convt: going on from {} measurements of {}\n", journal.size(), journal_of(options));
     int failed = 0;
+    std::set<std::string> written;
     for (const NamedLayer& named : layers) {
         progress.about(fmt::format("[{}/{}] {}: ", run.layers.size() + 1, layers.size(), title(named)));
         progress.step("listing candidates");
@@ -154,6 +181,7 @@ int autotune(const Options& options) {
                                     ? "there is no candidate"
                                     : "no candidate is right: " + layer.tuned.candidates.front().why;
             if (options.surface.empty()) keep(scratch, layer, facts.arch);
+            written.merge(keep_record(records, layer, facts, options.pack_each_time));
         } catch (const std::exception& error) {
             layer.failure = error.what();
         }
@@ -166,6 +194,7 @@ int autotune(const Options& options) {
         options.report.write(to_json(run));
     }
     if (!options.json.empty()) journal.remove();
+    for (const std::string& file : written) fmt::print("records: {}\n", shown_in_line(file));
     finish_output();
     return failed == 0 ? 0 : 1;
 }
@@ -220,7 +249,9 @@ void add_autotune(CLI::App& app, int& status) {
         ->type_name("FILE...")
         ->expected(1, CLI::detail::expected_max_vector_size)
         ->check(not_empty());
-    command->add_option("--records", options->records, "where to; default: the user's (docs/tuning.md)")
+    command
+        ->add_option("--records", options->records,
+                     "where records of winners go, or with --merge all of them; default: the user's (docs/tuning.md)")
         ->type_name("FILE|DIR")
         ->check(not_empty());
     command->callback([options, &status] {

@@ -57,14 +57,15 @@ json to_json(const CardFacts& facts) {
             {"arch", facts.arch},
             {"driver", facts.driver},
             {"toolkit", facts.toolkit},
-            {"copy_tb_per_s", facts.copy_tb_per_s}};
+            {"copy_tb_per_s", facts.copy_tb_per_s},
+            {"multiprocessors", facts.multiprocessors}};
 }
 
 CardFacts parse_facts(const json& parsed) {
     if (const std::string why = parsed.value("why", ""); !why.empty()) throw Error(why);
-    return {parsed.at("card").get<std::string>(), parsed.at("arch").get<std::string>(),
-            parsed.at("driver").get<std::string>(), parsed.at("toolkit").get<std::string>(),
-            parsed.at("copy_tb_per_s").get<double>()};
+    return {parsed.at("card").get<std::string>(),     parsed.at("arch").get<std::string>(),
+            parsed.at("driver").get<std::string>(),   parsed.at("toolkit").get<std::string>(),
+            parsed.at("copy_tb_per_s").get<double>(), parsed.at("multiprocessors").get<int>()};
 }
 
 json to_json(const Measurement& m) {

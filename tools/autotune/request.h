@@ -28,6 +28,7 @@ struct Request {
 struct CardFacts {
     std::string card, arch, driver, toolkit;
     double copy_tb_per_s = 0;
+    int multiprocessors = 0;
 };
 
 [[nodiscard]] std::string request_line(const Request& request);

@@ -20,7 +20,7 @@ Surface::Surface(const std::string& path) {
 }
 
 CardFacts Surface::facts() const {
-    return {description_.value("card", "made up"), description_.value("arch", "sm_90"), "0.0", "0.0", 3};
+    return {description_.value("card", "made up"), description_.value("arch", "sm_90"), "0.0", "0.0", 3, 108};
 }
 
 nlohmann::json Surface::rule(const std::string& plan) const {

@@ -117,8 +117,12 @@ public:
 private:
     [[nodiscard]] static CardFacts facts() {
         const Device device = Device::best();
-        return {device.name(), device.arch(), device.driver_version(), nvrtc_version(),
-                copy_bytes_per_second(device) * 1e-12};
+        return {device.name(),
+                device.arch(),
+                device.driver_version(),
+                nvrtc_version(),
+                copy_bytes_per_second(device) * 1e-12,
+                device.multiprocessors()};
     }
 
     [[nodiscard]] Measurement compile(const Request& request) {

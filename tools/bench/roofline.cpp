@@ -9,7 +9,7 @@ namespace convt_jit::tools {
 // Products of 8192^3 matrices through cuBLAS on random data. The fp32 rate is that of three TF32 products, which reach
 // fp32 accuracy faster than plain FFMA does (51.6 TFLOP/s).
 std::optional<Rates> measured_rates(std::string_view card) {
-    if (card == "NVIDIA H100 80GB HBM3") return Rates{394.0 / 3, 394, 764, 793};
+    if (card == "NVIDIA H100 80GB HBM3" || card == "NVIDIA H200") return Rates{394.0 / 3, 394, 764, 793};
     return std::nullopt;
 }
 

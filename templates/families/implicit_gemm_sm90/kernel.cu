@@ -12,13 +12,11 @@ struct Multiplied {
 __device__ __forceinline__ void consume(const ConvtArgs& args, const Tiles& tiles) {
     // All lanes of a warp agree, and the compiler is to know it.
     const int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0), warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
-    const int team = group / TEAM, group_m = group % TEAM % plan::GROUPS_M, group_n = group % TEAM / plan::GROUPS_M;
-    const int row = TALL ? group_n * OWN_TILES : group_n * OWN_TILES / ROW_TILES;
-    const int column = TALL ? 0 : group_n * OWN_TILES % ROW_TILES * 8;
-    const int product_row = group_m * 64 + warp * 16;
+    const int team = group / TEAM;
+    const Part part = part_of(group % TEAM, warp);
     const unsigned shared = shared_address(shared_memory());
-    const unsigned first_a = shared + (plan::RESIDENT ? WEIGHTS_AT : INPUT_STAGE * 16) + group_m * (64 * 16);
-    const unsigned first_b = shared + (row * ROW_STEP * TILE_W + column) * 16;
+    const unsigned first_a = shared + (plan::RESIDENT ? WEIGHTS_AT : INPUT_STAGE * 16) + part.product_row / 64 * (64 * 16);
+    const unsigned first_b = shared + (part.row * ROW_STEP * TILE_W + part.column) * 16;
     if (plan::RESIDENT) barrier_wait(shared + WEIGHTS_BARRIER_AT, 0);
 
     Position position;
@@ -56,7 +54,11 @@ __device__ __forceinline__ void consume(const ConvtArgs& args, const Tiles& tile
             products_wait<0>();
             if (work.chunks > 0 && lane == 0) barrier_arrive(Position{position.count - 1}.empty(shared));
         }
-        store_tile(args, work_of(args, tiles, made_new(tile)), product_row, row, column, sums);
+        const Work done = work_of(args, tiles, made_new(tile));
+        if constexpr (STORERS)
+            leave_sums(args, done, part, parity, sums);
+        else
+            store_tile(args, done, part, sums);
     }
 }
 extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
@@ -69,15 +71,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
         }
         if (plan::RESIDENT) barrier_init(shared + WEIGHTS_BARRIER_AT, 1);
         for (int team = 0; team < plan::TEAMS; ++team) barrier_init(shared + TEAM_BARRIERS_AT + 8 * team, 4 * TEAM);
+        for (int warp = 0; STORERS && warp < 4 * CONSUMERS; ++warp) {
+            barrier_init(sums_full(warp), 1);
+            barrier_init(sums_empty(warp), 1);
+        }
         publish_to_tensor_cores();
     }
     __syncthreads();
     const Tiles tiles(args);
-    if (threadIdx.x >= CONSUMER_THREADS) {
-        if constexpr (UNEVEN) give_registers<PRODUCER_REGISTERS>();
+    if (threadIdx.x < CONSUMER_THREADS) {
+        if constexpr (UNEVEN) set_registers<CONSUMER_REGISTERS, EVEN_REGISTERS>();
+        consume(args, tiles);
+    } else if (!STORERS || threadIdx.x < CONSUMER_THREADS + PRODUCER_THREADS) {
+        if constexpr (UNEVEN) set_registers<PRODUCER_REGISTERS, EVEN_REGISTERS>();
         produce(args, tiles);
     } else {
-        if constexpr (UNEVEN) take_registers<CONSUMER_REGISTERS>();
-        consume(args, tiles);
+        if constexpr (UNEVEN) set_registers<STORER_REGISTERS, EVEN_REGISTERS>();
+        store_left(args, tiles);
     }
 }

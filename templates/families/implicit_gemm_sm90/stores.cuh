@@ -110,79 +110,252 @@ __device__ __forceinline__ void find_piece(int piece, int& row, int& column) {
     row = piece * PIECE_TILES / LINE_TILES, column = piece * PIECE_TILES % LINE_TILES * 8;
 }
 
-// product_row: the warp's first; row, column: where its sums begin in the tile. finish: of the product row that is lane %
-// 16 of the warp's.
-__device__ __forceinline__ void store_sums(const ConvtArgs& args, const Work& work, const EpilogueChannel& finish,
-                                           int product_row, int row, int column, const Sums& sums) {
-    constexpr int LANES = PIECE / VECTOR < 32 ? floor_power_of_two(PIECE / VECTOR > 0 ? PIECE / VECTOR : 1) : 32;
-    const int lane = threadIdx.x % 32;
-    float* const slab = reinterpret_cast<float*>(shared_memory() + SLABS_AT) + threadIdx.x / 32 * SLAB;
-    float* const target = slab + lane / 4 * SLAB_PITCH + lane % 4 * (2 * SW);
+// What a warp has of a tile: its first row of the product, and the first row and column of its warpgroup's positions.
+struct Part {
+    int product_row, row, column;
+};
+__device__ __forceinline__ Part part_of(int group, int warp) {
+    const int group_m = group % plan::GROUPS_M, group_n = group / plan::GROUPS_M;
+    return {group_m * 64 + warp * 16, TALL ? group_n * OWN_TILES : group_n * OWN_TILES / ROW_TILES,
+            TALL ? 0 : group_n * OWN_TILES % ROW_TILES * 8};
+}
+// A consuming warp's first slab.
+__device__ __forceinline__ float* slab_of(int warp) {
+    return reinterpret_cast<float*>(shared_memory() + SLABS_AT) + warp * (OWN_SLABS * SLAB);
+}
+
+// Of the product row that is lane % 16 of the warp's.
+__device__ __forceinline__ EpilogueChannel finish_of(const ConvtArgs& args, const Work& work, const Part& part) {
+    EpilogueChannel finish;
+    const int channel = channel_of(part.product_row + threadIdx.x % 16);
+    if ((layer::HAS_BIAS || layer::AFFINE) && channel < work.channels)
+        finish = epilogue_channel(args, work.channel + channel);
+    return finish;
+}
+
+// Lines of a slab: a piece of an output row and channel each.
+constexpr int LINES_OF_SLAB = 8 * PASS_PIECES;
+struct Line {
+    int count;  // outputs; none where the line does not exist
+    index_t at;
+    const float* sums;
+    EpilogueChannel finish;
+};
+// Every lane of the warp must come by.
+__device__ __forceinline__ Line line_at(const Work& work, const EpilogueChannel& finish, const Part& part, int turn,
+                                        const float* slab, int number) {
+    const int half = turn / PASSES, pass = turn % PASSES, o = number / PASS_PIECES, piece = number % PASS_PIECES;
+    // 8 rows of the product are of one output row.
+    const int line = line_of(work, part.product_row + half * 8), channel = channel_of(part.product_row + half * 8) + o;
+    int h, w;
+    find_piece(pass * PASS_PIECES + piece, h, w);
+    const index_t out_h = index_t(work.q_h + part.row + h) * LINES + line;
+    const index_t out_w = index_t(work.q_w + part.column + w) * SW;
+    const bool exists = number < LINES_OF_SLAB && (!FOLDED || line < plan::FOLD) && out_h < work.out_height &&
+                        channel < work.channels && out_w < work.out_width;
+    Line result = {exists ? int(min(index_t(PIECE), work.out_width - out_w)) : 0,
+                   exists ? index_t(channel) * work.out_plane + out_h * work.out_width + out_w : 0,
+                   slab + o * SLAB_PITCH + piece * PIECE, {}};
+    if constexpr (layer::HAS_BIAS) result.finish.bias = __shfl_sync(0xffffffff, finish.bias, (half * 8 + o) % 16);
+    if constexpr (layer::AFFINE) {
+        result.finish.scale = __shfl_sync(0xffffffff, finish.scale, (half * 8 + o) % 16);
+        result.finish.shift = __shfl_sync(0xffffffff, finish.shift, (half * 8 + o) % 16);
+    }
+    return result;
+}
+
+// A slab's outputs, V neighbours a thread and a few of those at a time; SLOTS for each line. `find(line, slot, e, sums)`
+// tells whether a slot is one: from output e on.
+template <int V, int SLOTS, class Find>
+__device__ __forceinline__ void store_slots(const ConvtArgs& args, const Work& work, const EpilogueChannel& finish,
+                                            const Part& part, int turn, const float* slab, const Find& find) {
+    constexpr int TURNS = ceil_div(LINES_OF_SLAB * SLOTS, 32);
+    constexpr int BATCH = !STORERS ? 1 : V == 8 || REPAIRED ? 2 : 4;  // as there are registers
+    Element* const y = static_cast<Element*>(args.y) + work.y;
+    const Element* const residual = static_cast<const Element*>(args.residual) + (layer::RESIDUAL ? work.y : 0);
 #pragma unroll 1
-    for (int turn = 0; turn < 2 * PASSES; ++turn) {  // the code that stores is there once
-        const int half = turn / PASSES, pass = turn % PASSES;
-        // 8 rows of the product are of one output row.
-        const int line = line_of(work, product_row + half * 8), channel = channel_of(product_row + half * 8);
-        const bool exists = !FOLDED || line < plan::FOLD;
-        const unsigned zero = args.batch < 0 ? turn : 0;
-        [[maybe_unused]] float probe = 0;
-        static_for<0, 2 * PASSES>([&](auto t) {
-            if (turn == t) write_slab<decltype(t)::value / PASSES, decltype(t)::value % PASSES>(target, sums, zero, probe);
-        });
-        __syncwarp();
-        if constexpr (REPAIRED) {
-            if (__any_sync(0xffffffff, probe != 0.0f)) {  // NaN, and so are all that are not finite
-#pragma unroll 1
-                for (int i = lane; i < 8 * PASS_PIECES * PIECE; i += 32) {
-                    const int o = i / (PASS_PIECES * PIECE), own = channel + o;
-                    int h, w;
-                    find_piece(pass * PASS_PIECES + i / PIECE % PASS_PIECES, h, w);
-                    const index_t at = index_t(work.q_w + column + w) * SW + i % PIECE;
-                    float& sum = slab[o * SLAB_PITCH + i % (PASS_PIECES * PIECE)];
-                    if (sum != sum && exists && own < work.channels && at < work.out_width)
-                        sum = plain_sum(work, own, index_t(work.q_h + row + h) * LINES + line, at);
-                }
-                __syncwarp();
-            }
+    for (int first = 0; first < TURNS; first += BATCH) {
+        bool stored[BATCH];
+        index_t at[BATCH];
+        float sums[BATCH][V];
+        EpilogueChannel parts[BATCH];
+        Vector<Element, V> added[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            const int i = (first + k) * 32 + int(threadIdx.x % 32);
+            const Line line = line_at(work, finish, part, turn, slab, i / SLOTS);
+            int e = 0;
+            stored[k] = find(line, i % SLOTS, e, sums[k]);
+            at[k] = line.at + e, parts[k] = line.finish;
+            if constexpr (layer::RESIDUAL)
+                if (stored[k])
+                    added[k] = load_global_coherent(reinterpret_cast<const Vector<Element, V>*>(residual + at[k]));
         }
-#pragma unroll 1
-        for (int i = 0; i < 8 * PASS_PIECES; i += 32 / LANES) {
-            const int own = i + lane / LANES, o = own / PASS_PIECES, piece = own % PASS_PIECES;
-            EpilogueChannel parts;
-            if constexpr (layer::HAS_BIAS) parts.bias = __shfl_sync(0xffffffff, finish.bias, (half * 8 + o) % 16);
-            if constexpr (layer::AFFINE) {
-                parts.scale = __shfl_sync(0xffffffff, finish.scale, (half * 8 + o) % 16);
-                parts.shift = __shfl_sync(0xffffffff, finish.shift, (half * 8 + o) % 16);
-            }
-            int h, w;
-            find_piece(pass * PASS_PIECES + piece, h, w);
-            const index_t out_h = index_t(work.q_h + row + h) * LINES + line;
-            const index_t first = index_t(work.q_w + column + w) * SW;
-            const int c = channel + o;
-            if (own >= 8 * PASS_PIECES || !exists || out_h >= work.out_height || c >= work.channels ||
-                first >= work.out_width)
-                continue;
-            const int count = int(min(index_t(PIECE), work.out_width - first));
-            const long long at = work.y + c * (long long)work.out_plane + (long long)out_h * work.out_width + first;
-            store_line<ceil_div(PIECE, LANES * VECTOR)>(args, at, count, lane % LANES, LANES, parts,
-                                                        SlabRow{slab + o * SLAB_PITCH + piece * PIECE});
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            if (!stored[k]) continue;
+            Vector<Element, V> out;
+#pragma unroll
+            for (int e = 0; e < V; ++e)
+                out[e] = from_float<Element>(
+                    epilogue(sums[k][e], parts[k], layer::RESIDUAL ? to_float(added[k][e]) : 0.0f));
+            store_global(reinterpret_cast<Vector<Element, V>*>(y + at[k]), out);
         }
-        __syncwarp();
     }
 }
 
-__device__ __forceinline__ void store_tile(const ConvtArgs& args, const Work& work, int product_row, int row, int column,
-                                           Sums& sums) {
-    const int lane = threadIdx.x % 32, channel = channel_of(product_row + lane % 16);
-    EpilogueChannel finish;
-    if ((layer::HAS_BIAS || layer::AFFINE) && channel < work.channels)
-        finish = epilogue_channel(args, work.channel + channel);
+// How lines lie in y: all begin with a whole vector; somewhere in one; or otherwise than in the residual.
+enum class Lie { whole, shifted, single };
+__device__ __forceinline__ Lie lie_of(const ConvtArgs& args, const Work& work) {
+    const void* const residual = layer::RESIDUAL ? args.residual : args.y;
+    if (widest_access(work.out_width, args.y, residual, nullptr) == VECTOR) return Lie::whole;
+    const auto bits = reinterpret_cast<unsigned long long>(args.y) ^ reinterpret_cast<unsigned long long>(residual);
+    return bits % 16 == 0 ? Lie::shifted : Lie::single;
+}
+
+__device__ __forceinline__ void store_slab(const ConvtArgs& args, const Work& work, const EpilogueChannel& finish,
+                                           const Part& part, int turn, Lie lie, const float* slab) {
+    if (lie == Lie::whole) {
+        store_slots<VECTOR, PIECE / VECTOR>(args, work, finish, part, turn, slab,
+                            [](const Line& line, int slot, int& e, float(&sums)[VECTOR]) {
+                                e = slot * VECTOR;
+                                if (e >= line.count) return false;
+                                load_shared(sums, line.sums + e);
+                                return true;
+                            });
+    } else if (lie == Lie::shifted) {
+        const Element* const y = static_cast<const Element*>(args.y) + work.y;
+        const auto ahead_of = [&](const Line& line) {  // elements since the last vector
+            return int(reinterpret_cast<unsigned long long>(y + line.at) / sizeof(Element) % VECTOR);
+        };
+        // Whole vectors, then what is left before and behind them.
+        store_slots<VECTOR, PIECE / VECTOR + 1>(args, work, finish, part, turn, slab,
+                            [&](const Line& line, int slot, int& e, float(&sums)[VECTOR]) {
+                                const int ahead = ahead_of(line);
+                                e = slot * VECTOR - ahead;
+                                if (e < 0 || e + VECTOR > line.count) return false;
+                                SlabRow{line.sums}.from((VECTOR - ahead) % VECTOR, ahead == 0 ? slot : slot - 1, sums);
+                                return true;
+                            });
+        store_slots<1, 2 * VECTOR>(args, work, finish, part, turn, slab,
+                       [&](const Line& line, int slot, int& e, float(&sums)[1]) {
+                           const int head = min((VECTOR - ahead_of(line)) % VECTOR, line.count);
+                           e = slot < VECTOR ? slot : head + (line.count - head) / VECTOR * VECTOR + slot - VECTOR;
+                           if (e >= (slot < VECTOR ? head : line.count)) return false;
+                           sums[0] = line.sums[e];
+                           return true;
+                       });
+    } else if constexpr (layer::RESIDUAL) {
+        store_slots<1, PIECE>(args, work, finish, part, turn, slab,
+                       [](const Line& line, int slot, int& e, float(&sums)[1]) {
+                           e = slot;
+                           if (e >= line.count) return false;
+                           sums[0] = line.sums[e];
+                           return true;
+                       });
+    }
+}
+
+// Those of one slab that are NaN, by the definition.
+__device__ __forceinline__ void repair_slab(const Work& work, const Part& part, int turn, float* slab) {
+    const int half = turn / PASSES, pass = turn % PASSES;
+    const int line = line_of(work, part.product_row + half * 8), channel = channel_of(part.product_row + half * 8);
+#pragma unroll 1
+    for (int i = threadIdx.x % 32; i < 8 * PASS_PIECES * PIECE; i += 32) {
+        const int o = i / (PASS_PIECES * PIECE), own = channel + o;
+        int h, w;
+        find_piece(pass * PASS_PIECES + i / PIECE % PASS_PIECES, h, w);
+        const index_t at = index_t(work.q_w + part.column + w) * SW + i % PIECE;
+        float& sum = slab[o * SLAB_PITCH + i % (PASS_PIECES * PIECE)];
+        if (sum != sum && (!FOLDED || line < plan::FOLD) && own < work.channels && at < work.out_width)
+            sum = plain_sum(work, own, index_t(work.q_h + part.row + h) * LINES + line, at);
+    }
+    __syncwarp();
+}
+
+// A warp's sums, which are zero where no tap inside the image reaches.
+__device__ __forceinline__ void finish_sums(const Work& work, const Part& part, Sums& sums) {
     constexpr bool EMPTY_LINES = FOLDED && Vertical::used() < SH;  // output rows of a position that have no taps
     if (work.chunks == 0 || EMPTY_LINES ||
         (!(layer::ALL_REACHED_H && layer::ALL_REACHED_W) &&
          !(all_reached<Vertical, layer::OFFSET_STEP_H>(work.q_h * ROW_STEP, plan::POSITIONS_H * ROW_STEP, work.height,
                                                        work.out_height) &&
            all_reached<Horizontal, layer::OFFSET_STEP_W>(work.q_w, plan::POSITIONS_W, work.width, work.out_width))))
-        forget_unreached(work, product_row, work.q_h + row, work.q_w + column + lane % 4 * 2, sums);
-    store_sums(args, work, finish, product_row, row, column, sums);
+        forget_unreached(work, part.product_row, work.q_h + part.row, work.q_w + part.column + threadIdx.x % 4 * 2, sums);
+}
+
+// Of a warp that multiplies and stores.
+__device__ __forceinline__ void store_tile(const ConvtArgs& args, const Work& work, const Part& part, Sums& sums) {
+    const EpilogueChannel finish = finish_of(args, work, part);
+    finish_sums(work, part, sums);
+    const int lane = threadIdx.x % 32;
+    const Lie lie = lie_of(args, work);
+    float* const slab = slab_of(threadIdx.x / 32);
+    float* const target = slab + lane / 4 * SLAB_PITCH + lane % 4 * (2 * SW);
+#pragma unroll 1
+    for (int turn = 0; turn < SLABS; ++turn) {  // the code that stores is there once
+        const unsigned zero = args.batch < 0 ? turn : 0;
+        [[maybe_unused]] float probe = 0;
+        static_for<0, SLABS>([&](auto t) {
+            if (turn == t) write_slab<decltype(t)::value / PASSES, decltype(t)::value % PASSES>(target, sums, zero, probe);
+        });
+        __syncwarp();
+        if constexpr (REPAIRED)
+            if (__any_sync(0xffffffff, probe != 0.0f)) repair_slab(work, part, turn, slab);  // NaN, and so are those
+        store_slab(args, work, finish, part, turn, lie, slab);
+        __syncwarp();
+    }
+}
+
+// Between a warp that multiplies and the one that stores its sums: two barriers, full and empty, and whether sums are to be
+// repaired.
+constexpr int SUMS_BARRIERS_AT = TEAM_BARRIERS_AT + 8 * plan::TEAMS, REPAIRS_AT = SUMS_BARRIERS_AT + 16 * 4 * CONSUMERS;
+__device__ __forceinline__ unsigned sums_full(int warp) { return shared_address(shared_memory()) + SUMS_BARRIERS_AT + 16 * warp; }
+__device__ __forceinline__ unsigned sums_empty(int warp) { return sums_full(warp) + 8; }
+__device__ __forceinline__ int& repairs(int warp) { return reinterpret_cast<int*>(shared_memory() + REPAIRS_AT)[warp]; }
+
+// Of a warp that leaves its sums to another. parity: of the tile's number.
+__device__ __forceinline__ void leave_sums(const ConvtArgs& args, const Work& work, const Part& part, unsigned parity,
+                                           Sums& sums) {
+    finish_sums(work, part, sums);
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    float* const target = slab_of(warp) + lane / 4 * SLAB_PITCH + lane % 4 * (2 * SW);
+    barrier_wait(sums_empty(warp), parity ^ 1);
+    [[maybe_unused]] float probe = 0;
+    static_for<0, SLABS>([&](auto t) {
+        constexpr int TURN = decltype(t)::value;
+        write_slab<TURN / PASSES, TURN % PASSES>(target + TURN * SLAB, sums, args.batch < 0 ? TURN : 0, probe);
+    });
+    if constexpr (REPAIRED) {
+        const bool any = __any_sync(0xffffffff, probe != 0.0f);
+        if (lane == 0) repairs(warp) = any;
+    }
+    __syncwarp();
+    if (lane == 0) barrier_arrive(sums_full(warp));
+}
+
+// Stores what the warps of the same number in all warpgroups leave.
+__device__ __forceinline__ void store_left(const ConvtArgs& args, const Tiles& tiles) {
+    const int own = threadIdx.x / 32 % 4;
+    unsigned parity = 0;
+#pragma unroll 1
+    for (long long tile = blockIdx.x; tile < tiles.count; tile += gridDim.x, parity ^= 1) {
+        const Work work = work_of(args, tiles, tile);
+        const Lie lie = lie_of(args, work);
+#pragma unroll 1
+        for (int group = 0; group < TEAM; ++group) {
+            const int warp = group * 4 + own;
+            const Part part = part_of(group, own);
+            const EpilogueChannel finish = finish_of(args, work, part);
+            barrier_wait(sums_full(warp), parity);
+#pragma unroll 1
+            for (int turn = 0; turn < SLABS; ++turn) {
+                float* const slab = slab_of(warp) + turn * SLAB;
+                if (REPAIRED && repairs(warp)) repair_slab(work, part, turn, slab);
+                store_slab(args, work, finish, part, turn, lie, slab);
+            }
+            __syncwarp();
+            if (threadIdx.x % 32 == 0) barrier_arrive(sums_empty(warp));
+        }
+    }
 }

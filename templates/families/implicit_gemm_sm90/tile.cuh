@@ -10,6 +10,7 @@
 // bulk copies, with each chunk, or once where there is room for all. Teams of the other warpgroups take tiles in turn, 64
 // channels a warpgroup, so that one team stores while another multiplies. Depth taps only lengthen the loop over chunks.
 // Sums go through slabs of shared memory, a warp its own, where column phases come to lie side by side, and leave as lines.
+// Where there are warpgroups that store, those that multiply leave all their sums there and go on with the next tile.
 
 // Constants of the tile.
 constexpr bool NARROW = sizeof(Element) == 2;
@@ -19,7 +20,9 @@ constexpr int CELL = 16 / int(sizeof(Element));  // channels of a cell
 constexpr int STEPS = plan::CHUNK / (2 * CELL);  // a product sums over two cells
 constexpr int TEAM = plan::GROUPS_M * plan::GROUPS_N, CONSUMERS = plan::TEAMS * TEAM;
 constexpr int CONSUMER_THREADS = 128 * CONSUMERS;
-constexpr int PRODUCER_THREADS = 128 * plan::LOADERS, THREADS = CONSUMER_THREADS + PRODUCER_THREADS;
+constexpr int PRODUCER_THREADS = 128 * plan::LOADERS, STORER_THREADS = 128 * plan::STORERS;
+constexpr int THREADS = CONSUMER_THREADS + PRODUCER_THREADS + STORER_THREADS;
+constexpr bool STORERS = plan::STORERS > 0;
 constexpr int BLOCK_ROWS = 64 * plan::GROUPS_M;  // of products
 constexpr bool FOLDED = plan::FOLD > 1;
 constexpr int FOLDED_ROWS = BLOCK_ROWS / plan::FOLD / 8 * 8;
@@ -90,19 +93,23 @@ constexpr int PASS_TILES = PASS_PIECES * PIECE_TILES, PASSES = OWN_TILES / PASS_
 constexpr int SLAB_PITCH = PASS_PIECES * PIECE + (SW == 2 ? 48 - PASS_PIECES * PIECE % 32
                                                           : 40 - PASS_PIECES * PIECE % 32) % 32;
 constexpr int SLAB = 8 * SLAB_PITCH;  // floats
+constexpr int SLABS = 2 * PASSES, OWN_SLABS = STORERS ? SLABS : 1;  // that a warp's sums fill; that it has
 
 // In bytes.
 constexpr int WEIGHTS_AT = plan::STAGES * STAGE * 16, SLABS_AT = WEIGHTS_AT + (plan::RESIDENT ? WEIGHT_SET * 16 : 0);
-constexpr int BARRIERS_AT = SLABS_AT + 4 * CONSUMERS * SLAB * 4;
+constexpr int BARRIERS_AT = SLABS_AT + 4 * CONSUMERS * OWN_SLABS * SLAB * 4;
 
-// A thread's registers, as launched, of consumers and of producers, which get what is left.
+// A thread's registers, as launched, of consumers, of storers and of producers, which get what is left.
 constexpr int EVEN_REGISTERS = 65536 / (THREADS * plan::MIN_BLOCKS) / 8 * 8;
 constexpr int OWN_SUMS = 4 * OWN_TILES * (COLUMN_SETS + (SPLIT ? 1 : 0));
 constexpr int CONSUMER_REGISTERS = OWN_SUMS + 40 > EVEN_REGISTERS ? round_up(OWN_SUMS + 40, 8)
                                                                               : EVEN_REGISTERS;
-constexpr int PRODUCER_REGISTERS =
-    (EVEN_REGISTERS * (CONSUMERS + plan::LOADERS) - CONSUMER_REGISTERS * CONSUMERS) / plan::LOADERS / 8 * 8;
-constexpr bool UNEVEN = CONSUMER_REGISTERS > EVEN_REGISTERS;
+constexpr int STORER_REGISTERS = SPLIT || FOLDED ? 88 : 80;  // where sums may have to be repaired
+constexpr int LEFT_REGISTERS = (EVEN_REGISTERS * (CONSUMERS + plan::LOADERS + plan::STORERS) -
+                                CONSUMER_REGISTERS * CONSUMERS - STORER_REGISTERS * plan::STORERS) /
+                               plan::LOADERS / 8 * 8;
+constexpr int PRODUCER_REGISTERS = LEFT_REGISTERS < 152 ? LEFT_REGISTERS : 152;  // more would be held than ptxas keeps
+constexpr bool UNEVEN = STORERS || CONSUMER_REGISTERS > EVEN_REGISTERS;
 
 // What is multiplied in a value's place, and, where it is split, what that leaves.
 template <class T>
