@@ -33,6 +33,11 @@ class Problem(NamedTuple):
     copy_input: bool     #: the input must be brought into the kernel's order first
     copy_weight: bool
 
+    @property
+    def full_text(self) -> str:
+        """Layer string with batch and input size."""
+        return f"n{self.batch} {self.text} in{'x'.join(map(str, self.input))}"
+
 
 def axes(value: Union[int, Sequence[int]], rank: int) -> Optional[Ints]:
     """One int per axis from an int or a sequence of one or `rank` of them; None where it is neither."""
