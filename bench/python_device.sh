@@ -31,7 +31,21 @@ from convt_jit import _core
 print(convt_jit.__version__, _core.cuda_count(), _core.nvrtc_version())'
 }
 warm() { python3 bench/python_networks.py --warm --arch "$(python3 -c 'import torch; a, b = torch.cuda.get_device_capability(); print(f"sm_{a}{b}" + "a" * (a >= 9))')"; }
-tests() { python3 -m pytest -q -x --maxfail=20 -p no:cacheprovider -rsfE python/tests -k 'cuda or gpu' --durations=10 2>&1 | tee "$out/python-tests.log"; }
+# Several processes, as each compiles the kernels of its tests.
+tests() {
+    local shards i failed=0 pids=()
+    shards=$(($(nproc) < 12 ? $(nproc) : 12))
+    for ((i = 0; i < shards; ++i)); do
+        CONVT_TEST_SHARD=$i/$shards python3 -m pytest -q --maxfail=5 -p no:cacheprovider -rsfE python/tests \
+            -k 'cuda or gpu' --durations=3 >"$out/python-tests.$i" 2>&1 &
+        pids+=($!)
+    done
+    for i in "${!pids[@]}"; do wait "${pids[i]}" || failed=1; done
+    cat "$out"/python-tests.? "$out"/python-tests.?? >"$out/python-tests.log" 2>/dev/null
+    rm "$out"/python-tests.[0-9]*
+    grep -hE '^(FAILED|ERROR)|^E  |passed|failed' "$out/python-tests.log"
+    return "$failed"
+}
 overhead() { python3 bench/python_overhead.py --out "$out/python-overhead.json"; }
 networks() { python3 bench/python_networks.py --out "$out/python-networks.json"; }
 if [[ $only ]]; then

@@ -35,7 +35,7 @@ class Call:
     """One kernel at one size on one device."""
 
     __slots__ = ("problem", "kernel", "device", "_out_shape", "_format", "_copy_input", "_copy_weight", "_remembers",
-                 "_launch", "_launch_fused")
+                 "_is_plain", "_launch", "_launch_fused")
 
     def __init__(self, problem: Problem, kernel: Any, device: int) -> None:
         call = kernel.call(problem.batch, list(problem.input))
@@ -49,6 +49,7 @@ class Call:
         self._copy_input = problem.copy_input
         self._copy_weight = problem.copy_weight
         self._remembers = problem.copy_weight or kernel.packed_bytes > 0
+        self._is_plain = not (problem.copy_input or problem.channels_last or self._remembers)
         self._launch = call.launch
         self._launch_fused = call.launch_fused
 
@@ -56,6 +57,13 @@ class Call:
             constant: bool) -> Tensor:
         """The output. `weights`: what is known of the weights, None where nothing may be assumed; `constant`: graphs
         may keep them as they are, too."""
+        if self._is_plain:  # nothing to copy, remember or watch: the way of most calls
+            y = input.new_empty(self._out_shape)
+            self._launch(input.data_ptr(), weight.data_ptr(), 0 if bias is None else bias.data_ptr(), y.data_ptr(), 0,
+                         _stream(self.device) if self.device >= 0 else 0)
+            if self.device >= 0 and _capturing():
+                _captured.add(self.kernel)
+            return y
         x, w, version = self._operands(input, weight, weights, constant)
         y = self._output(input)
         self._launch(x.data_ptr(), w.data_ptr(), 0 if bias is None else bias.data_ptr(), y.data_ptr(), version,

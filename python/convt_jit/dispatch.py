@@ -17,9 +17,13 @@ from .support import serves_device
 _F32 = torch.float32
 _is_grad_enabled = torch.is_grad_enabled
 _is_inference = torch.is_inference_mode_enabled
-_autocasts_cuda = torch._C.is_autocast_enabled
-_autocasts_cpu = torch._C.is_autocast_cpu_enabled
+_autocasts_cuda = torch.is_autocast_enabled
 _autocast_dtype = getattr(torch, "get_autocast_dtype", None)
+
+
+def _autocasts_cpu() -> bool:
+    # What older versions know is deprecated in newer ones.
+    return torch.is_autocast_enabled("cpu") if _autocast_dtype is not None else torch.is_autocast_cpu_enabled()
 
 
 def autocast_dtype(is_cuda: bool) -> Optional[torch.dtype]:

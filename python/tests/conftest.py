@@ -20,7 +20,13 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "gpu: needs a CUDA device")
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    # CONVT_TEST_SHARD=2/8: every eighth test, for eight processes that share the work.
+    shard, _, shards = os.environ.get("CONVT_TEST_SHARD", "0/1").partition("/")
+    others = [item for index, item in enumerate(items) if index % int(shards) != int(shard)]
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for index, item in enumerate(items) if index % int(shards) == int(shard)]
     for item in items:
         if item.get_closest_marker("gpu") and not GPU:
             item.add_marker(pytest.mark.skip(reason="no CUDA device here"))
