@@ -39,7 +39,7 @@ def differentiable(kernels: Any, input: Tensor, weight: Tensor, bias: Any, argum
     """y with a gradient. A call that a kernel does not serve is PyTorch's altogether."""
     call = dispatch.find(kernels, input, weight, bias, arguments)
     if type(call) is dispatch.Refusal:
-        return dispatch._refused(call, input, weight, bias, arguments)
+        return dispatch.refused(call, input, weight, bias, arguments)
     if input.dim() == arguments.rank + 1:
         return ConvTranspose.apply(input.unsqueeze(0), weight, bias, kernels, arguments).squeeze(0)
     return ConvTranspose.apply(input, weight, bias, kernels, arguments)

@@ -84,13 +84,12 @@ def run(kernels: Kernels, input: Tensor, weight: Tensor, bias: Optional[Tensor],
     """
     call = find(kernels, input, weight, bias, arguments)
     if type(call) is Refusal:
-        return _refused(call, input, weight, bias, arguments)
+        return refused(call, input, weight, bias, arguments)
     known = kernels.weights if remember and constant_now(constant) else None
     try:
         return call.run(input, weight, bias, known, constant)
     except _core.Error as error:
-        warn_once(str(error))
-        return torch_conv_transpose(input, weight, bias, arguments)
+        return refused(Refusal(str(error)), input, weight, bias, arguments)
 
 
 def run_fused(kernels: Kernels, input: Tensor, weight: Tensor, bias: Optional[Tensor], arguments: Arguments,
@@ -104,14 +103,16 @@ def run_fused(kernels: Kernels, input: Tensor, weight: Tensor, bias: Optional[Te
             return call.run_fused(input, weight, bias, known, constant, channel_scale, channel_shift, residual)
         except _core.Error as error:
             call = Refusal(str(error))
-    y = _refused(call, input, weight, bias, arguments)
+    y = refused(call, input, weight, bias, arguments)
     return apply_epilogue(y, arguments.epilogue, channel_scale, channel_shift, residual, arguments.rank)
 
 
-def _refused(refusal: Refusal, input: Tensor, weight: Tensor, bias: Optional[Tensor], arguments: Arguments) -> Tensor:
-    if refusal.reason:
+def refused(refusal: Refusal, input: Tensor, weight: Tensor, bias: Optional[Tensor], arguments: Arguments) -> Tensor:
+    """PyTorch's result, and the warning."""
+    y = torch_conv_transpose(input, weight, bias, arguments)
+    if refusal.reason:  # and PyTorch has no error for it
         warn_once(refusal.reason)
-    return torch_conv_transpose(input, weight, bias, arguments)
+    return y
 
 
 def call(kernels: Kernels, input: Tensor, weight: Tensor, bias: Optional[Tensor], arguments: Arguments,

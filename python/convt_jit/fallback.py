@@ -1,4 +1,5 @@
 """PyTorch's own operation, and the one warning that says why it was taken."""
+import sys
 import warnings
 from typing import Any, Optional, Set
 
@@ -22,7 +23,16 @@ def warn_once(reason: str) -> None:
     if reason in _told:
         return
     _told.add(reason)
-    warnings.warn(f"convt_jit leaves a transposed convolution to PyTorch: {reason}", FallbackWarning, stacklevel=4)
+    warnings.warn(f"convt_jit leaves a transposed convolution to PyTorch: {reason}", FallbackWarning,
+                  stacklevel=_callers_level())
+
+
+def _callers_level() -> int:
+    """The stack level of who called us, or called the module of PyTorch's that did."""
+    frame, level = sys._getframe(2), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("convt_jit", "torch"):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def forget_warnings() -> None:

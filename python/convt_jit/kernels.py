@@ -57,6 +57,8 @@ class Kernels:
         reason = why_not(input, weight, bias)
         if reason is not None:
             return Refusal(reason)
+        if bias is not None and bias.shape[0] != weight.shape[1] * arguments.groups:
+            return Refusal("")
         problem = describe(input.shape, input.stride(), weight.shape, weight.stride(), bias is not None,
                            dtype_name(input.dtype, tf32), arguments)
         if problem is None:
