@@ -141,9 +141,11 @@ def warmup(model: torch.nn.Module, example_inputs: Any, archs: Optional[Sequence
 def _compile(name: str, problem: Problem, arch: str) -> List[Warmed]:
     try:
         layer = _core.Layer(problem.text, problem.batch, list(problem.input))
-        plans = _core.plans(layer, arch)
-        made = [library.engine().compile(layer, arch, plan) for plan in plans]
-    except (_core.LayerError, _core.UnsupportedError) as error:
+    except _core.LayerError as error:
+        return [Warmed(name, problem.full_text, arch, "", "", str(error))]
+    try:
+        made = [library.engine().compile(layer, arch, plan) for plan in _core.plans(layer, arch)]
+    except _core.UnsupportedError as error:
         return [Warmed(name, problem.full_text, arch, "", "", str(error))]
     return [Warmed(name, problem.full_text, arch, plan, origin, "") for plan, origin in made]
 
