@@ -21,8 +21,13 @@ install_packages() {
         say "no apt-get here: the libraries of cmake/dependencies.cmake must be installed by hand"
         return
     fi
-    local missing as_root=()
+    local missing
     mapfile -t missing < <(missing_packages)
+    apt_install "${missing[@]}" || { say "missing: $(missing_packages | tr '\n' ' ')"; return 1; }
+}
+
+apt_install() {
+    local missing=("$@") as_root=()
     ((${#missing[@]})) || return 0
     say "installing ${missing[*]}"
     if ((EUID != 0)); then
@@ -32,7 +37,42 @@ install_packages() {
     # Old package lists are no reason to stop: the packages may still be there.
     "${as_root[@]}" apt-get update -qq || true
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" \
-        >/dev/null || { say "apt-get could not install them; missing: $(missing_packages | tr '\n' ' ')"; return 1; }
+        >/dev/null || { say "apt-get could not install them"; return 1; }
+}
+
+# A Python with what the tests of the Python package need: $CONVT_JIT_PYTHON, the one called python3, or Debian's.
+python_with_torch() {
+    local candidate
+    for candidate in ${CONVT_JIT_PYTHON:+"$CONVT_JIT_PYTHON"} python3 /usr/bin/python3; do
+        "$candidate" - 2>/dev/null <<'EOF' && { command -v "$candidate"; return 0; }
+import importlib.util, os, sys, sysconfig
+there = all(importlib.util.find_spec(name) for name in ("torch", "pytest", "numpy"))
+sys.exit(not (there and os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h"))))
+EOF
+    done
+    return 1
+}
+
+# nanobind, which Debian has not: CMake files and sources, whichever Python is built for.
+fetch_nanobind() {
+    [[ -e build/nanobind/nanobind/cmake/nanobind-config.cmake ]] && return
+    local python=python3
+    if ! python3 -m pip --version >/dev/null 2>&1; then
+        python3 -m venv build/venv || return 1
+        python=build/venv/bin/python3
+    fi
+    say "fetching nanobind into build/nanobind"
+    "$python" -m pip install -q --disable-pip-version-check --root-user-action ignore --upgrade --target build/nanobind \
+        'nanobind>=2.2,<3'
+}
+
+# Sets python to a Python that the package can be built for and tested with. PyTorch is large: for the tests alone.
+setup_python() {
+    if ! python=$(python_with_torch) && command -v apt-get >/dev/null && [[ -x /usr/bin/python3 ]]; then
+        apt_install python3-torch python3-pytest python3-numpy python3-dev || return 1
+        python=$(python_with_torch) || return 1
+    fi
+    [[ $python ]] && fetch_nanobind
 }
 
 # A toolkit with both headers and NVRTC.

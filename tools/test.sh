@@ -25,6 +25,13 @@ fi
 
 [[ $folder != build ]] || options=(-DCONVT_JIT_BUILD_BENCH=ON)
 setup
+if [[ $folder == build ]]; then
+    if setup_python; then
+        options+=(-DCONVT_JIT_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$python" "-Dnanobind_DIR=$PWD/build/nanobind/nanobind/cmake")
+    else
+        say "no Python with PyTorch, pytest, its headers and nanobind: the Python package is left out"
+    fi
+fi
 say "building $folder"
 configure "$folder" "${options[@]}"
 cmake --build "$folder"
