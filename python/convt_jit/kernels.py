@@ -74,8 +74,8 @@ class Kernels:
             return Call(problem, kernel, device)
         except _core.LayerError as error:
             return Refusal(f"{problem.text}: {error}")
-        except _core.Error as error:
-            return Refusal(str(error))
+        except (RuntimeError, MemoryError) as error:
+            return Refusal.of(error)
 
     def leave_to_parent(self) -> None:
         """In a forked process: kernels are their parent's."""
