@@ -82,7 +82,8 @@ class Call:
         return y
 
     def run_fused(self, input: Tensor, weight: Tensor, bias: Optional[Tensor], weights: Optional[Weights],
-                  constant: bool, scale: Optional[Tensor], shift: Optional[Tensor], residual: Optional[Tensor]) -> Tensor:
+                  constant: bool, scale: Optional[Tensor], shift: Optional[Tensor],
+                  residual: Optional[Tensor]) -> Tensor:
         """The same with an epilogue. scale, shift: f32 (O); residual: shape of the output, any strides."""
         x, w, version = self._operands(input, weight, weights, constant)
         y = self._output(input)

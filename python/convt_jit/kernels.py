@@ -2,7 +2,6 @@
 import weakref
 from typing import Any, Dict, Optional, Tuple, Union
 
-import torch
 from torch import Tensor
 
 from . import _core, library
