@@ -2,8 +2,8 @@
 
 The library opens the driver and NVRTC when it runs; a build needs their headers alone.
 """
+import importlib.util
 import os
-import sysconfig
 
 from scikit_build_core.build import *  # noqa: F403
 from scikit_build_core import build as _build
@@ -19,6 +19,16 @@ def _toolkit():
     return None
 
 
+def _wheels():
+    """Where the wheels that were asked for lie."""
+    spec = importlib.util.find_spec("nvidia")
+    for place in spec.submodule_search_locations if spec is not None else ():
+        root = os.path.join(place, "cu13")
+        if os.path.exists(os.path.join(root, "include", "cuda.h")):
+            return root
+    return None
+
+
 def _prebuilt(settings):
     arguments = os.environ.get("CMAKE_ARGS", "") + str(settings or "")
     return "CONVT_JIT_LIBRARY" in arguments
@@ -30,8 +40,7 @@ def get_requires_for_build_wheel(config_settings=None):
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    if _toolkit():
-        os.environ.setdefault("CUDA_HOME", _toolkit())
-    else:  # the wheels that were asked for above
-        os.environ["CUDA_HOME"] = os.path.join(sysconfig.get_path("purelib"), "nvidia", "cu13")
+    root = _toolkit() or _wheels()
+    if root:
+        os.environ["CUDA_HOME"] = root
     return _build.build_wheel(wheel_directory, config_settings, metadata_directory)

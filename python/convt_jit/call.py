@@ -18,6 +18,11 @@ def stream_of(device: int) -> int:
     return _stream(device) if device >= 0 else 0
 
 
+def is_capturing() -> bool:
+    """Whether the current stream is being captured in a CUDA graph."""
+    return _capturing is not None and _capturing()
+
+
 def _nothing_made(weight: Tensor) -> Any:
     return None
 
@@ -25,10 +30,16 @@ def _nothing_made(weight: Tensor) -> Any:
 class Refusal:
     """In the place of a call that the library does not serve: PyTorch's operation runs, with a warning."""
 
-    __slots__ = ("reason",)
+    __slots__ = ("reason", "kind")
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, kind: str = "") -> None:
         self.reason = reason  #: empty: the arguments are not valid, and PyTorch has the error for it
+        self.kind = kind or reason  #: reasons of one kind are told once
+
+    @classmethod
+    def of(cls, error: BaseException) -> "Refusal":
+        """Of what the library could not do. That a compiler or a driver is missing is told once, not for each layer."""
+        return cls(str(error), type(error).__name__)
 
 
 class Call:
@@ -71,7 +82,8 @@ class Call:
         return y
 
     def run_fused(self, input: Tensor, weight: Tensor, bias: Optional[Tensor], weights: Optional[Weights],
-                  constant: bool, scale: Optional[Tensor], shift: Optional[Tensor], residual: Optional[Tensor]) -> Tensor:
+                  constant: bool, scale: Optional[Tensor], shift: Optional[Tensor],
+                  residual: Optional[Tensor]) -> Tensor:
         """The same with an epilogue. scale, shift: f32 (O); residual: shape of the output, any strides."""
         x, w, version = self._operands(input, weight, weights, constant)
         y = self._output(input)

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from . import _core
 from .backend import state
-from .call import Refusal, stream_of
+from .call import Refusal, is_capturing, stream_of
 from .fallback import apply_epilogue, torch_conv_transpose, warn_once
 from .interception import is_intercepted
 from .kernels import Kernels
@@ -89,7 +89,8 @@ def run(kernels: Kernels, input: Tensor, weight: Tensor, bias: Optional[Tensor],
     try:
         return call.run(input, weight, bias, known, constant)
     except _core.Error as error:
-        return refused(Refusal(str(error)), input, weight, bias, arguments)
+        y = _with_more_memory(error, lambda: call.run(input, weight, bias, known, constant))
+        return y if y is not None else refused(Refusal.of(error), input, weight, bias, arguments)
 
 
 def run_fused(kernels: Kernels, input: Tensor, weight: Tensor, bias: Optional[Tensor], arguments: Arguments,
@@ -102,16 +103,32 @@ def run_fused(kernels: Kernels, input: Tensor, weight: Tensor, bias: Optional[Te
         try:
             return call.run_fused(input, weight, bias, known, constant, channel_scale, channel_shift, residual)
         except _core.Error as error:
-            call = Refusal(str(error))
+            y = _with_more_memory(error, lambda: call.run_fused(input, weight, bias, known, constant, channel_scale,
+                                                                channel_shift, residual))
+            if y is not None:
+                return y
+            call = Refusal.of(error)
     y = refused(call, input, weight, bias, arguments)
     return apply_epilogue(y, arguments.epilogue, channel_scale, channel_shift, residual, arguments.rank)
+
+
+def _with_more_memory(error: Exception, again: Any) -> Optional[Tensor]:
+    """One more try after memory that PyTorch holds and does not use went back to the driver; None where that is not
+    what was missing, or did not help."""
+    if not isinstance(error, _core.DriverError) or "OUT_OF_MEMORY" not in str(error) or is_capturing():
+        return None
+    try:
+        torch.cuda.empty_cache()
+        return again()
+    except RuntimeError:
+        return None
 
 
 def refused(refusal: Refusal, input: Tensor, weight: Tensor, bias: Optional[Tensor], arguments: Arguments) -> Tensor:
     """PyTorch's result, and the warning."""
     y = torch_conv_transpose(input, weight, bias, arguments)
     if refusal.reason:  # and PyTorch has no error for it
-        warn_once(refusal.reason)
+        warn_once(refusal.reason, refusal.kind)
     return y
 
 

@@ -18,11 +18,11 @@ class FallbackWarning(UserWarning):
     """PyTorch's kernel runs where the library's was wanted; the message says why. Once for each reason."""
 
 
-def warn_once(reason: str) -> None:
-    """Warns unless this process has told the same before."""
-    if reason in _told:
+def warn_once(reason: str, kind: str) -> None:
+    """Warns unless this process has told a reason of the same kind before."""
+    if kind in _told:
         return
-    _told.add(reason)
+    _told.add(kind)
     warnings.warn(f"convt_jit leaves a transposed convolution to PyTorch: {reason}", FallbackWarning,
                   stacklevel=_callers_level())
 

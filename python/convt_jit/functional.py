@@ -107,7 +107,8 @@ def fused(kernels: Kernels, input: Tensor, weight: Tensor, bias: Optional[Tensor
     alike = residual is None or (type(residual) is Tensor and residual.dtype == input.dtype
                                  and residual.device == input.device and not residual.is_neg())
     if (wants_grad or not alike or not dispatch.is_ours(input, weight, bias)
-            or dispatch.autocast_dtype(input.is_cuda) is not None or not _same_shape(input, weight, arguments, residual)):
+            or dispatch.autocast_dtype(input.is_cuda) is not None
+            or not _same_shape(input, weight, arguments, residual)):
         y = dispatch.call(kernels, input, weight, bias, bare, constant, remember)
         return apply_epilogue(y, epilogue, channel_scale, channel_shift, residual, arguments.rank)
     return dispatch.run_fused(kernels, input, weight, bias, arguments, channel_scale, channel_shift, residual, constant,

@@ -2,7 +2,6 @@
 import weakref
 from typing import Any, Dict, Optional, Tuple, Union
 
-import torch
 from torch import Tensor
 
 from . import _core, library
@@ -74,8 +73,8 @@ class Kernels:
             return Call(problem, kernel, device)
         except _core.LayerError as error:
             return Refusal(f"{problem.text}: {error}")
-        except _core.Error as error:
-            return Refusal(str(error))
+        except (RuntimeError, MemoryError) as error:
+            return Refusal.of(error)
 
     def leave_to_parent(self) -> None:
         """In a forked process: kernels are their parent's."""

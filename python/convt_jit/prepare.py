@@ -28,7 +28,7 @@ def prepare(module: torch.nn.Module, input_shape: Sequence[int], *, dtype: Optio
     a CUDA graph is captured, on the stream of the capture, and before the first request.
 
     module: one of convt_jit.nn, input_shape its (N, C, *in) or (C, *in); or a model of which some modules are, then
-    the shape of the model's one input, and the model runs once on zeros in eval mode.
+    the shape of the model's one input, and the model runs on zeros in eval mode.
     dtype: of the input; the parameters' where it is not given. constant_weights: sets the attribute of that name, and
     packs the weights now, so that a graph holds no packing and keeps the weights as they are.
     Returns what was made, an entry for each module.
@@ -43,7 +43,7 @@ def prepare(module: torch.nn.Module, input_shape: Sequence[int], *, dtype: Optio
         return seen.run()
 
     if rank_of(module):
-        return [_prepare(Seen("", module, x, output_size), constant_weights)] if is_replaced(module) else []
+        return [_prepare(Seen("", module, x, output_size), constant_weights)]
     training = [m for m in module.modules() if m.training]
     try:
         module.eval()

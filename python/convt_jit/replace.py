@@ -65,6 +65,7 @@ def replace(model: torch.nn.Module, fold: bool = False, constant_weights: bool =
 def restore(model: torch.nn.Module) -> torch.nn.Module:
     """Undoes replace(), for a model or one of its modules. Returns the model."""
     for module in model.modules():
+        module.__dict__.pop("_convt_affine", None)
         if type(module) is FoldedSequential or is_replaced(module):
             module.__class__ = _counterpart(type(module), _THEIRS)
             for name in ("_convt_kernels", "constant_weights"):

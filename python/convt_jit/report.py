@@ -43,7 +43,8 @@ class Report(List[Row]):
             rows.append((r.name or "(model)", r.layer or "-", f"{r.before_ms:.4f}",
                          f"{r.after_ms:.4f}" if known else "-", f"{r.speedup:.2f}x" if known else "-",
                          f"{r.max_error:.1e}" if known else "-",
-                         (f"ours, {r.family}" if r.replaced and known else "PyTorch") + (f": {r.remark}" if r.remark else "")))
+                         (f"ours, {r.family}" if r.replaced and known else "PyTorch")
+                         + (f": {r.remark}" if r.remark else "")))
         widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
         lines = ["  ".join(cell.ljust(width) if i in (0, 1, 6) else cell.rjust(width)
                            for i, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in rows]

@@ -9,7 +9,7 @@ from .folding import FoldedSequential, find_group
 from .precision import allows_tf32
 from .problem import Problem, describe
 from .support import DTYPES, dtype_name
-from .watching import Seen, moved, rank_of, run_model, watching
+from .watching import Seen, moved, rank_of, watching
 
 
 class Warmed(NamedTuple):

@@ -70,9 +70,11 @@ def test_inputs_that_lie_oddly(device):
     ours, theirs = pair(2, 4, 4, 3, 2, device=device)
     x = torch.randn(3, 4, 6, 8, device=device)
     odd = {
-        "sliced": x[:, :, ::2, 1:], "expanded batch": x[:1].expand(3, -1, -1, -1),
+        "sliced": x[:, :, ::2, 1:],
+        "expanded batch": x[:1].expand(3, -1, -1, -1),
         "expanded channels": x[:, :1].expand(-1, 4, -1, -1), "transposed": x.transpose(2, 3),
-        "channels last": x.contiguous(memory_format=torch.channels_last), "offset": x.flatten()[5:5 + 96].view(1, 4, 4, 6),
+        "channels last": x.contiguous(memory_format=torch.channels_last),
+        "offset": x.flatten()[5:5 + 96].view(1, 4, 4, 6),
         "channels last sliced": x.contiguous(memory_format=torch.channels_last)[:, :, 1:, ::2],
         "one row": x[:, :, :1], "negative": torch._neg_view(x),
     }

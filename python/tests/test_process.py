@@ -120,7 +120,8 @@ def run_python(code, **environment):
 
 
 def test_import_opens_nothing_and_exit_is_quiet():
-    done = run_python("import convt_jit.library as l, convt_jit; assert l._engine is None; print(convt_jit.__version__)")
+    done = run_python("import convt_jit.library as l, convt_jit; assert l._engine is None\n"
+                      "print(convt_jit.__version__)")
     assert done.returncode == 0 and done.stdout.strip() == convt_jit.__version__ and not done.stderr
 
 

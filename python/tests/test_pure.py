@@ -36,7 +36,7 @@ def test_dense_strides():
 
 
 def test_problem():
-    problem = describe((5, 4, 7, 9), dense_strides((5, 4, 7, 9), False), (4, 3, 3, 5), (45, 15, 5, 1), True, "f16", PLAIN)
+    problem = describe((5, 4, 7, 9), (252, 63, 9, 1), (4, 3, 3, 5), (45, 15, 5, 1), True, "f16", PLAIN)
     assert problem.text == "c4 o6 k3x5 s2x3 p1x0 op0x1 d1x2 g2 bias f16"
     assert problem.full_text == "n5 c4 o6 k3x5 s2x3 p1x0 op0x1 d1x2 g2 bias f16 in7x9"
     assert not problem.copy_input and not problem.copy_weight and not problem.channels_last

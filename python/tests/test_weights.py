@@ -1,4 +1,5 @@
 """Weights that a kernel packs: kept as long as PyTorch knows that they are the same, never longer."""
+import numpy
 import pytest
 import torch
 
@@ -94,6 +95,18 @@ def test_numbers_never_repeat():
     assert Weights().see(w, None, make)[0] not in seen
     with torch.inference_mode():
         assert weights.see(torch.randn(3), None, make)[0] == 0
+
+
+def test_another_tensor_at_the_same_address():
+    """As a parameter that was freed and made anew: same address, same count of changes, other numbers."""
+    weights, memory = Weights(), numpy.zeros(3, numpy.float32)
+    first = torch.from_numpy(memory)
+    number = weights.see(first, None, torch.clone)[0]
+    memory[:] = 1
+    second = torch.from_numpy(memory)
+    assert first.data_ptr() == second.data_ptr() and first._version == second._version
+    other, made = weights.see(second, None, torch.clone)
+    assert other != number and made.sum() == 3
 
 
 def test_what_was_made_is_kept():
