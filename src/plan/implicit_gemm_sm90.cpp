@@ -36,6 +36,7 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
     const UnrolledWork work = UnrolledWork::make(whole);
     const int unit = 32 / layer.element_bytes;
     ImplicitGemmSm90Tile tile;
+    tile.store_width = work.store_width;
     const auto fits = [&](ImplicitGemmSm90Resources& resources) {
         return implicit_gemm_sm90_resources(layer, tile, arch, resources).empty();
     };

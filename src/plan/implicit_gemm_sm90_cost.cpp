@@ -12,7 +12,7 @@ constexpr double kLoadTurn = 1200;     // from the first load of a batch until i
 constexpr double kLoadOfTurn = 40;     // of that for each load of a thread
 constexpr double kHandOver = 120;      // of a chunk, from those who load to those who multiply
 constexpr double kLine = 130;          // of a warp and a line
-constexpr double kStore = 16;          // of a thread that does nothing else and an output
+constexpr double kStore = 230;         // of a warp that does nothing else, for what its threads store at once
 constexpr double kFirstTile = 5000;    // until the first products of a block
 
 // What measured times were more, against the other families' models (bench/results/h200-tuned-*.json).
@@ -21,7 +21,8 @@ constexpr double kFolded = 1.15;       // weights of zero; less where products a
 constexpr double kEmptyPhases = 2;     // outputs that have no taps, which others write without a tile of their own
 constexpr double kLongStride = 1.4;    // 3 and 4 along width: many column phases of few products
 constexpr double kLongerStride = 2.2;  // beyond
-constexpr double kSmallBlocks = 1.3, kShortRing = 0.25;
+constexpr double kSmallGroups = 2;     // groups of less than 32 channels: much is loaded for little
+constexpr double kSmallBlocks = 1.3, kShortRing = 0.18;
 
 }  // namespace
 
@@ -71,7 +72,7 @@ double implicit_gemm_sm90_cycles(const ImplicitGemmLayer& layer, const UnrolledW
     const double lines = 16.0 * r.columns * r.runs / 8 / r.piece_tiles * r.piece_lanes / 32;  // turns of a warp
     const double written = outputs / (128.0 * t.groups_m * t.groups_n) * 2;                   // to slabs
     const double epilogue = written + (t.storers > 0 ? kHandOver : lines * kLine);
-    const double stores = t.storers > 0 ? outputs / 128 * kStore : 0;
+    const double stores = t.storers > 0 ? outputs / 128 / t.store_width * kStore : 0;
 
     // What one tile takes after the other, and what several at a time share.
     const double alone = std::max(tensor + joins * 0.5, loads) + chunks * kHandOver + epilogue;
@@ -83,8 +84,9 @@ double implicit_gemm_sm90_cycles(const ImplicitGemmLayer& layer, const UnrolledW
     const double waves = turns < 8 ? std::ceil(turns) : turns;
     const bool tf32 = layer.element_bytes == 4 && !layer.split;
     const bool empty = layer.used_rows < layer.row_phases || h.used < h.stride;
-    const double unmodelled = (tf32 ? kUnmodelledTf32 : kUnmodelled) * (folded && !layer.split ? kFolded : 1) *
-                              (empty ? kEmptyPhases : 1) *
+    const bool small_groups = work.groups > 1 && layer.out_per_group < 32;
+    const double unmodelled = (small_groups ? kSmallGroups : 1) * (tf32 ? kUnmodelledTf32 : kUnmodelled) *
+                              (folded && !layer.split ? kFolded : 1) * (empty ? kEmptyPhases : 1) *
                               (h.stride > 4   ? kLongerStride
                                : h.stride > 2 ? kLongStride
                                               : 1) *

@@ -50,6 +50,9 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
         return fmt::format("fold {} leaves less than 8 channels of {} rows", t.fold, 64 * t.groups_m);
     if (t.resident != 0 && t.resident != 1) return fmt::format("resident is {}, allowed: 0 and 1", t.resident);
     if (t.storers != 0 && t.storers != 1) return fmt::format("storers is {}, allowed: 0 and 1", t.storers);
+    const int vector = 16 / layer.element_bytes;
+    if (t.store_width < 1 || t.store_width > vector || vector % t.store_width != 0)
+        return fmt::format("store_width is {}, allowed: powers of two up to {}", t.store_width, vector);
     if (t.storers > 0 && t.teams > 1) return "teams take turns so that one stores: they need no storers";
     if (t.groups_m * t.groups_n * t.teams > 4) return "more than 4 warpgroups multiply";
     const auto divides = [](std::int64_t whole, std::int64_t part, const char* what) {

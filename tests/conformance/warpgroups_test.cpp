@@ -89,7 +89,7 @@ std::string plan_of(const Forced& forced, const Layer& layer, int index, bool sm
                                    (small ? 1 : forced.steps) * (size_of(layer.dtype) == 2 ? 16 : 8),
                                    small ? 2 : forced.stages, index);
     for (const std::string_view rest :
-         {"teams=1", "fold=1", "storers=0", "resident=0", "processors=132", "join=2", "min_blocks=1"})
+         {"teams=1", "fold=1", "storers=0", "store_width=1", "resident=0", "processors=132", "join=2", "min_blocks=1"})
         if (plan.find(fmt::format(" {}", rest.substr(0, rest.find('=') + 1))) == std::string::npos)
             plan += fmt::format(" {}", rest);
     return plan;

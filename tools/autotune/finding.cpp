@@ -20,16 +20,13 @@ std::optional<TuningRecord> finding(const Layer& layer, const Tuned& tuned, cons
     e.speed_of_light_ms = tuned.speed_of_light_ms;
     e.weights = weights;
     e.batch = shape.batch, e.input = shape.input;
-    e.candidates =
-        std::count_if(tuned.candidates.begin(), tuned.candidates.end(), [](const Candidate& c) { return c.samples > 0; });
+    e.candidates = std::count_if(tuned.candidates.begin(), tuned.candidates.end(),
+                                 [](const Candidate& c) { return c.samples > 0; });
     e.driver = facts.driver, e.toolkit = facts.toolkit;
     e.clock_mhz = clocks.multiprocessors, e.memory_clock_mhz = clocks.memory;
     e.date = date, e.library = version();
-    return TuningRecord{{facts.card, facts.multiprocessors, facts.arch},
-                        to_string(any_size),
-                        shape_class(layer),
-                        plan_version(),
-                        {e}};
+    return TuningRecord{
+        {facts.card, facts.multiprocessors, facts.arch}, to_string(any_size), shape_class(layer), plan_version(), {e}};
 }
 
 }  // namespace convt_jit::tools

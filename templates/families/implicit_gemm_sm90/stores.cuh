@@ -133,44 +133,16 @@ __device__ __forceinline__ EpilogueChannel finish_of(const ConvtArgs& args, cons
     return finish;
 }
 
-// Lines of a slab: a piece of an output row and channel each.
-constexpr int LINES_OF_SLAB = 8 * PASS_PIECES;
-struct Line {
-    int count;  // outputs; none where the line does not exist
-    index_t at;
-    const float* sums;
-    EpilogueChannel finish;
-};
-// Every lane of the warp must come by.
-__device__ __forceinline__ Line line_at(const Work& work, const EpilogueChannel& finish, const Part& part, int turn,
-                                        const float* slab, int number) {
-    const int half = turn / PASSES, pass = turn % PASSES, o = number / PASS_PIECES, piece = number % PASS_PIECES;
-    // 8 rows of the product are of one output row.
-    const int line = line_of(work, part.product_row + half * 8), channel = channel_of(part.product_row + half * 8) + o;
-    int h, w;
-    find_piece(pass * PASS_PIECES + piece, h, w);
-    const index_t out_h = index_t(work.q_h + part.row + h) * LINES + line;
-    const index_t out_w = index_t(work.q_w + part.column + w) * SW;
-    const bool exists = number < LINES_OF_SLAB && (!FOLDED || line < plan::FOLD) && out_h < work.out_height &&
-                        channel < work.channels && out_w < work.out_width;
-    Line result = {exists ? int(min(index_t(PIECE), work.out_width - out_w)) : 0,
-                   exists ? index_t(channel) * work.out_plane + out_h * work.out_width + out_w : 0,
-                   slab + o * SLAB_PITCH + piece * PIECE, {}};
-    if constexpr (layer::HAS_BIAS) result.finish.bias = __shfl_sync(0xffffffff, finish.bias, (half * 8 + o) % 16);
-    if constexpr (layer::AFFINE) {
-        result.finish.scale = __shfl_sync(0xffffffff, finish.scale, (half * 8 + o) % 16);
-        result.finish.shift = __shfl_sync(0xffffffff, finish.shift, (half * 8 + o) % 16);
-    }
-    return result;
-}
-
-// A slab's outputs, V neighbours a thread and a few of those at a time; SLOTS for each line. `find(line, slot, e, sums)`
-// tells whether a slot is one: from output e on.
-template <int V, int SLOTS, class Find>
-__device__ __forceinline__ void store_slots(const ConvtArgs& args, const Work& work, const EpilogueChannel& finish,
-                                            const Part& part, int turn, const float* slab, const Find& find) {
-    constexpr int TURNS = ceil_div(LINES_OF_SLAB * SLOTS, 32);
+// Outputs of a slab, V neighbours of a line (a piece of an output row and channel) to a thread, and a few of those at a time.
+template <int V>
+__device__ __forceinline__ void store_slab_by(const ConvtArgs& args, const Work& work, const EpilogueChannel& finish,
+                                              const Part& part, int turn, const float* slab) {
+    constexpr int LINES_OF_SLAB = 8 * PASS_PIECES, OF_LINE = PIECE / V, TURNS = ceil_div(LINES_OF_SLAB * OF_LINE, 32);
     constexpr int BATCH = !STORERS ? 1 : V == 8 || REPAIRED ? 2 : 4;  // as there are registers
+    const int half = turn / PASSES, pass = turn % PASSES;
+    // 8 rows of the product are of one output row.
+    const int line = line_of(work, part.product_row + half * 8), channel = channel_of(part.product_row + half * 8);
+    const bool some = !FOLDED || line < plan::FOLD;
     Element* const y = static_cast<Element*>(args.y) + work.y;
     const Element* const residual = static_cast<const Element*>(args.residual) + (layer::RESIDUAL ? work.y : 0);
 #pragma unroll 1
@@ -182,78 +154,88 @@ __device__ __forceinline__ void store_slots(const ConvtArgs& args, const Work& w
         Vector<Element, V> added[BATCH];
 #pragma unroll
         for (int k = 0; k < BATCH; ++k) {
-            const int i = (first + k) * 32 + int(threadIdx.x % 32);
-            const Line line = line_at(work, finish, part, turn, slab, i / SLOTS);
-            int e = 0;
-            stored[k] = find(line, i % SLOTS, e, sums[k]);
-            at[k] = line.at + e, parts[k] = line.finish;
+            const int i = (first + k) * 32 + int(threadIdx.x % 32), e = i % OF_LINE * V;
+            const bool exists = LINES_OF_SLAB * OF_LINE % (32 * BATCH) == 0 || i < LINES_OF_SLAB * OF_LINE;
+            const int own = exists ? i / OF_LINE : 0, o = own / PASS_PIECES, piece = own % PASS_PIECES;
+            int h, w;
+            find_piece(pass * PASS_PIECES + piece, h, w);
+            const index_t out_h = index_t(work.q_h + part.row + h) * LINES + line;
+            const index_t out_w = index_t(work.q_w + part.column + w) * SW + e;
+            stored[k] = exists && some && out_h < work.out_height && channel + o < work.channels &&
+                        out_w < work.out_width;
+            at[k] = stored[k] ? index_t(channel + o) * work.out_plane + out_h * work.out_width + out_w : 0;
+            load_shared(sums[k], slab + o * SLAB_PITCH + piece * PIECE + e);
+            if constexpr (layer::HAS_BIAS) parts[k].bias = __shfl_sync(0xffffffff, finish.bias, (half * 8 + o) % 16);
+            if constexpr (layer::AFFINE) {
+                parts[k].scale = __shfl_sync(0xffffffff, finish.scale, (half * 8 + o) % 16);
+                parts[k].shift = __shfl_sync(0xffffffff, finish.shift, (half * 8 + o) % 16);
+            }
             if constexpr (layer::RESIDUAL)
                 if (stored[k])
                     added[k] = load_global_coherent(reinterpret_cast<const Vector<Element, V>*>(residual + at[k]));
         }
 #pragma unroll
         for (int k = 0; k < BATCH; ++k) {
-            if (!stored[k]) continue;
             Vector<Element, V> out;
 #pragma unroll
             for (int e = 0; e < V; ++e)
                 out[e] = from_float<Element>(
                     epilogue(sums[k][e], parts[k], layer::RESIDUAL ? to_float(added[k][e]) : 0.0f));
-            store_global(reinterpret_cast<Vector<Element, V>*>(y + at[k]), out);
+            if (stored[k]) store_global(reinterpret_cast<Vector<Element, V>*>(y + at[k]), out);
         }
     }
 }
 
-// How lines lie in y: all begin with a whole vector; somewhere in one; or otherwise than in the residual.
-enum class Lie { whole, shifted, single };
-__device__ __forceinline__ Lie lie_of(const ConvtArgs& args, const Work& work) {
-    const void* const residual = layer::RESIDUAL ? args.residual : args.y;
-    if (widest_access(work.out_width, args.y, residual, nullptr) == VECTOR) return Lie::whole;
-    const auto bits = reinterpret_cast<unsigned long long>(args.y) ^ reinterpret_cast<unsigned long long>(residual);
-    return bits % 16 == 0 ? Lie::shifted : Lie::single;
+// The same, a line at a time by as many threads as it has vectors: wherever lines begin, whole vectors leave, and single
+// elements before and behind them.
+__device__ __forceinline__ void store_slab_by_lines(const ConvtArgs& args, const Work& work,
+                                                    const EpilogueChannel& finish, const Part& part, int turn,
+                                                    const float* slab) {
+    constexpr int LANES = PIECE / VECTOR < 32 ? floor_power_of_two(PIECE / VECTOR > 0 ? PIECE / VECTOR : 1) : 32;
+    const int half = turn / PASSES, pass = turn % PASSES, lane = threadIdx.x % 32;
+    const int line = line_of(work, part.product_row + half * 8), channel = channel_of(part.product_row + half * 8);
+    const bool some = !FOLDED || line < plan::FOLD;
+#pragma unroll 1
+    for (int i = 0; i < 8 * PASS_PIECES; i += 32 / LANES) {
+        const int own = i + lane / LANES, o = own / PASS_PIECES, piece = own % PASS_PIECES;
+        EpilogueChannel parts;
+        if constexpr (layer::HAS_BIAS) parts.bias = __shfl_sync(0xffffffff, finish.bias, (half * 8 + o) % 16);
+        if constexpr (layer::AFFINE) {
+            parts.scale = __shfl_sync(0xffffffff, finish.scale, (half * 8 + o) % 16);
+            parts.shift = __shfl_sync(0xffffffff, finish.shift, (half * 8 + o) % 16);
+        }
+        int h, w;
+        find_piece(pass * PASS_PIECES + piece, h, w);
+        const index_t out_h = index_t(work.q_h + part.row + h) * LINES + line;
+        const index_t first = index_t(work.q_w + part.column + w) * SW;
+        const int c = channel + o;
+        if (own >= 8 * PASS_PIECES || !some || out_h >= work.out_height || c >= work.channels || first >= work.out_width)
+            continue;
+        const int count = int(min(index_t(PIECE), work.out_width - first));
+        const long long at = work.y + c * (long long)work.out_plane + (long long)out_h * work.out_width + first;
+        store_line<ceil_div(PIECE, LANES * VECTOR)>(args, at, count, lane % LANES, LANES, parts,
+                                                    SlabRow{slab + o * SLAB_PITCH + piece * PIECE});
+    }
 }
 
+// wide: whether STORE_WIDTH elements lie as one vector in every row of y.
 __device__ __forceinline__ void store_slab(const ConvtArgs& args, const Work& work, const EpilogueChannel& finish,
-                                           const Part& part, int turn, Lie lie, const float* slab) {
-    if (lie == Lie::whole) {
-        store_slots<VECTOR, PIECE / VECTOR>(args, work, finish, part, turn, slab,
-                            [](const Line& line, int slot, int& e, float(&sums)[VECTOR]) {
-                                e = slot * VECTOR;
-                                if (e >= line.count) return false;
-                                load_shared(sums, line.sums + e);
-                                return true;
-                            });
-    } else if (lie == Lie::shifted) {
-        const Element* const y = static_cast<const Element*>(args.y) + work.y;
-        const auto ahead_of = [&](const Line& line) {  // elements since the last vector
-            return int(reinterpret_cast<unsigned long long>(y + line.at) / sizeof(Element) % VECTOR);
-        };
-        // Whole vectors, then what is left before and behind them.
-        store_slots<VECTOR, PIECE / VECTOR + 1>(args, work, finish, part, turn, slab,
-                            [&](const Line& line, int slot, int& e, float(&sums)[VECTOR]) {
-                                const int ahead = ahead_of(line);
-                                e = slot * VECTOR - ahead;
-                                if (e < 0 || e + VECTOR > line.count) return false;
-                                SlabRow{line.sums}.from((VECTOR - ahead) % VECTOR, ahead == 0 ? slot : slot - 1, sums);
-                                return true;
-                            });
-        store_slots<1, 2 * VECTOR>(args, work, finish, part, turn, slab,
-                       [&](const Line& line, int slot, int& e, float(&sums)[1]) {
-                           const int head = min((VECTOR - ahead_of(line)) % VECTOR, line.count);
-                           e = slot < VECTOR ? slot : head + (line.count - head) / VECTOR * VECTOR + slot - VECTOR;
-                           if (e >= (slot < VECTOR ? head : line.count)) return false;
-                           sums[0] = line.sums[e];
-                           return true;
-                       });
-    } else if constexpr (layer::RESIDUAL) {
-        store_slots<1, PIECE>(args, work, finish, part, turn, slab,
-                       [](const Line& line, int slot, int& e, float(&sums)[1]) {
-                           e = slot;
-                           if (e >= line.count) return false;
-                           sums[0] = line.sums[e];
-                           return true;
-                       });
+                                           const Part& part, int turn, bool wide, const float* slab) {
+    if constexpr (STORERS || plan::STORE_WIDTH == VECTOR) {
+        if (wide) {
+            store_slab_by<plan::STORE_WIDTH>(args, work, finish, part, turn, slab);
+            return;
+        }
     }
+    // Those who do nothing else store more at a time; those who multiply had better take few turns.
+    if constexpr (!STORERS)
+        store_slab_by_lines(args, work, finish, part, turn, slab);
+    else if constexpr (plan::STORE_WIDTH > 1)
+        store_slab_by<1>(args, work, finish, part, turn, slab);
+}
+__device__ __forceinline__ bool is_wide(const ConvtArgs& args, const Work& work) {
+    return plan::STORE_WIDTH == 1 ||
+           widest_access(work.out_width, args.y, layer::RESIDUAL ? args.residual : nullptr, nullptr) >= plan::STORE_WIDTH;
 }
 
 // Those of one slab that are NaN, by the definition.
@@ -289,7 +271,7 @@ __device__ __forceinline__ void store_tile(const ConvtArgs& args, const Work& wo
     const EpilogueChannel finish = finish_of(args, work, part);
     finish_sums(work, part, sums);
     const int lane = threadIdx.x % 32;
-    const Lie lie = lie_of(args, work);
+    const bool wide = is_wide(args, work);
     float* const slab = slab_of(threadIdx.x / 32);
     float* const target = slab + lane / 4 * SLAB_PITCH + lane % 4 * (2 * SW);
 #pragma unroll 1
@@ -302,7 +284,7 @@ __device__ __forceinline__ void store_tile(const ConvtArgs& args, const Work& wo
         __syncwarp();
         if constexpr (REPAIRED)
             if (__any_sync(0xffffffff, probe != 0.0f)) repair_slab(work, part, turn, slab);  // NaN, and so are those
-        store_slab(args, work, finish, part, turn, lie, slab);
+        store_slab(args, work, finish, part, turn, wide, slab);
         __syncwarp();
     }
 }
@@ -341,7 +323,7 @@ __device__ __forceinline__ void store_left(const ConvtArgs& args, const Tiles& t
 #pragma unroll 1
     for (long long tile = blockIdx.x; tile < tiles.count; tile += gridDim.x, parity ^= 1) {
         const Work work = work_of(args, tiles, tile);
-        const Lie lie = lie_of(args, work);
+        const bool wide = is_wide(args, work);
 #pragma unroll 1
         for (int group = 0; group < TEAM; ++group) {
             const int warp = group * 4 + own;
@@ -352,7 +334,7 @@ __device__ __forceinline__ void store_left(const ConvtArgs& args, const Tiles& t
             for (int turn = 0; turn < SLABS; ++turn) {
                 float* const slab = slab_of(warp) + turn * SLAB;
                 if (REPAIRED && repairs(warp)) repair_slab(work, part, turn, slab);
-                store_slab(args, work, finish, part, turn, lie, slab);
+                store_slab(args, work, finish, part, turn, wide, slab);
             }
             __syncwarp();
             if (threadIdx.x % 32 == 0) barrier_arrive(sums_empty(warp));
