@@ -21,6 +21,9 @@ struct Forced {
     const char* tile;
     int chunk, stages;
 };
+void PrintTo(const Forced& forced, std::ostream* out) {
+    *out << fmt::format("{} {} chunk={} stages={}", forced.layer, forced.tile, forced.chunk, forced.stages);
+}
 constexpr Forced kForced[] = {
     {"n1 c20 o70 in9x40 k3x3 p1 bias", "positions=4x32 block_channels=64 warps_m=2 warps_n=4 join=1", 8, 3},
     {"n1 c20 o70 in9x40 k3x3 p1 bias", "positions=2x64 block_channels=32 warps_m=2 warps_n=4 join=3", 16, 2},

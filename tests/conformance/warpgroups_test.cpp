@@ -21,6 +21,9 @@ struct Forced {
     int steps, stages;  // of a chunk
     bool split = true;  // whether it also has room for the sums of factors that are split
 };
+void PrintTo(const Forced& forced, std::ostream* out) {
+    *out << fmt::format("{} {} steps={} stages={}", forced.layer, forced.tile, forced.steps, forced.stages);
+}
 constexpr Forced kForced[] = {
     {"n1 c20 o70 in9x40 k3x3 p1 bias", "positions=2x32 groups_m=2 groups_n=1 loaders=2", 1, 3},
     {"n1 c20 o70 in9x40 k3x3 p1 bias", "positions=2x64 groups_m=1 groups_n=2 loaders=1", 2, 2},

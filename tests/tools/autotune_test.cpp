@@ -54,6 +54,61 @@ TEST_F(Autotune, FindsTheFastest) {
     EXPECT_FALSE(std::filesystem::exists(results().string() + ".journal")) << "it has served";
 }
 
+TEST_F(Autotune, WritesWhatWonAsARecord) {
+    const auto records = directory_ / "records.json";
+    const std::string command = std::string("autotune ") + kLayer + " --candidates 10 --exhaustive" +
+                                surface({{{"match", "stages=3"}, {"ms", 0.5}}}) + " --records " + records.string();
+    const Outcome outcome = convt(command + to_results());
+    ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("records: " + records.string()));
+    const json layer = tuned();
+    const Layer same = parse_layer("n2 c8 o8 in32x32 k3x3 s2x2 bias f32");
+    std::vector<TuningRecord> all = read_records(records.string());
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].gpu, (GpuModel{"made up", 108, "sm_80"}));
+    EXPECT_EQ(all[0].layer, "c8 o8 k3x3 s2 bias f32");
+    EXPECT_EQ(all[0].shape_class, shape_class(same));
+    EXPECT_EQ(all[0].plan_version, plan_version());
+    ASSERT_EQ(all[0].evidence.size(), 1u);
+    const TuningEvidence& e = all[0].evidence[0];
+    EXPECT_EQ(e.plan, layer.at("plan"));
+    EXPECT_EQ(e.ms, layer.at("ms"));
+    EXPECT_EQ(e.runner_up_plan, layer.at("runner_up"));
+    EXPECT_EQ(e.default_plan, layer.at("default_plan"));
+    EXPECT_EQ(e.default_ms, layer.at("default_ms"));
+    EXPECT_EQ(e.batch, 2);
+    EXPECT_EQ(e.input, (Dims{32, 32}));
+    EXPECT_GT(e.candidates, 1);
+    EXPECT_EQ(e.weights, MeasuredWeights::constant);
+    EXPECT_THAT(e.date, testing::MatchesRegex("20..-..-..T..:..:..Z"));
+    // Whoever asks for the layer on such a card gets it.
+    const auto choice = TuningRecords({records.string()}).find(same, {"made up", 108, "sm_80"});
+    ASSERT_TRUE(choice);
+    EXPECT_EQ(choice->plan, e.plan);
+    // What is found later joins it.
+    EXPECT_EQ(convt(command + " --pack-each-time").code, 0);
+    all = read_records(records.string());
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].evidence.size(), 2u);
+}
+
+TEST_F(Autotune, NamesRecordsThatCannotBeWrittenBeforeItMeasures) {
+    write_text(directory_ / "file", "");
+    const Outcome outcome = convt(std::string("autotune ") + kLayer + surface({}) + to_results() + " --records " +
+                                  (directory_ / "file" / "records.json").string());
+    EXPECT_NE(outcome.code, 0);
+    EXPECT_THAT(outcome.err, HasSubstr((directory_ / "file").string() + ": Not a directory"));
+    EXPECT_FALSE(std::filesystem::exists(results()));
+}
+
+TEST_F(Autotune, AMadeUpCardLeavesNoRecordsUnasked) {
+    const auto records = directory_ / "own";
+    const Outcome outcome = convt(std::string("autotune ") + kLayer + " --candidates 3 --exhaustive" + surface({}),
+                                  "CONVT_JIT_RECORDS=" + records.string());
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_FALSE(std::filesystem::exists(records));
+}
+
 TEST_F(Autotune, ListsWhatFailsAndPicksNoneOfIt) {
     const Outcome outcome = convt(std::string("autotune ") + kLayer + " --candidates 6 --exhaustive --patience 0.3" +
                                   surface({{{"match", "direct"}, {"fault", "crash"}},
