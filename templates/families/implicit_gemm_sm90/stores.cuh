@@ -292,6 +292,7 @@ __device__ __forceinline__ void store_tile(const ConvtArgs& args, const Work& wo
 // Between a warp that multiplies and the one that stores its sums: two barriers, full and empty, and whether sums are to be
 // repaired.
 constexpr int SUMS_BARRIERS_AT = TEAM_BARRIERS_AT + 8 * plan::TEAMS, REPAIRS_AT = SUMS_BARRIERS_AT + 16 * 4 * CONSUMERS;
+constexpr int SHARED_BYTES = STORERS ? REPAIRS_AT + 4 * 4 * CONSUMERS : SUMS_BARRIERS_AT;
 __device__ __forceinline__ unsigned sums_full(int warp) { return shared_address(shared_memory()) + SUMS_BARRIERS_AT + 16 * warp; }
 __device__ __forceinline__ unsigned sums_empty(int warp) { return sums_full(warp) + 8; }
 __device__ __forceinline__ int& repairs(int warp) { return reinterpret_cast<int*>(shared_memory() + REPAIRS_AT)[warp]; }

@@ -96,7 +96,7 @@ TEST(Render, OverrideDirectoryMustHoldAllTemplates) {
 }
 
 // One of each: factors, dimensions, strides, groups, epilogues, weights that stay and weights that come with each
-// chunk, teams, rows and tiles that are 8 wide.
+// chunk, teams, rows and tiles that are 8 wide, storers.
 TEST(Render, WarpgroupsCompileForHopper) {
     const Nvrtc& nvrtc = Nvrtc::instance();
     for (const auto& [text, plan] : {
@@ -106,7 +106,7 @@ TEST(Render, WarpgroupsCompileForHopper) {
              {"c32 o100 k3x3x3 s2 op1 g2 bf16 clamp-1:1", "implicit_gemm_sm90 index=64"},
              {"n4 c64 o64 in4096 k5 p2 residual affine",
               "implicit_gemm_sm90 positions=1x64 groups_m=1 groups_n=1 "
-              "teams=2 loaders=1 chunk=8 stages=4 join=3 resident=0"},
+              "teams=2 loaders=1 chunk=8 stages=4 join=3 resident=0 storers=0"},
              {"n4 c20 o70 in16x16 k4x4 s2 p1 g2 bias tf32",
               "implicit_gemm_sm90 positions=16x8 groups_m=1 groups_n=2 "
               "teams=1 loaders=1 chunk=8 stages=2 resident=1"},
@@ -116,7 +116,10 @@ TEST(Render, WarpgroupsCompileForHopper) {
              {"n2 c32 o24 in6x6x30 k1x2x2 s1x2x2 f16 residual",
               "implicit_gemm_sm90 positions=2x32 groups_m=1 "
               "groups_n=1 teams=1 loaders=1 chunk=32 stages=3 "
-              "min_blocks=2 resident=1"},
+              "min_blocks=2 resident=1 storers=0"},
+             {"n4 c40 o70 in16x20 k4x4 s2 p1 bias f16 residual",
+              "implicit_gemm_sm90 positions=4x16 groups_m=2 groups_n=1 teams=1 loaders=1 chunk=16 stages=2 resident=0 "
+              "storers=1 store_width=8"},
          }) {
         SCOPED_TRACE(std::string(text) + " " + plan);
         const Arch hopper{90, 'a'};
@@ -161,7 +164,7 @@ TEST(Render, WarpgroupsAndTheirPlansCountTheSame) {
             const auto expect = [&](const char* constant, std::int64_t value) {
                 source.text += fmt::format("static_assert({0} == {1}, \"{0}\");\n", constant, value);
             };
-            expect("TEAM_BARRIERS_AT + 8 * plan::TEAMS", static_cast<std::int64_t>(tile.shared_bytes(layer)));
+            expect("SHARED_BYTES", static_cast<std::int64_t>(tile.shared_bytes(layer)));
             expect("(long long)WEIGHT_SETS * WEIGHT_SET * 16", tile.packed_bytes(layer));
             expect("THREADS", tile.threads(layer));
             expect("8 * RUN_TILES", tile.columns());
