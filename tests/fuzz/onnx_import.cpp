@@ -25,7 +25,7 @@ void import_all(const ModelFile& file, const ImportOptions& options) {
     for (const ImportedLayer& layer : imported.layers) {
         if (!layer.failure.empty()) continue;
         validate(layer.named.layer);
-        if (parse_layer(to_string(layer.named.layer)) != layer.named.layer) __builtin_trap();
+        if (convt_jit::parse_layer(to_string(layer.named.layer)) != layer.named.layer) __builtin_trap();
         if (layer.named.layer.out_channels > kMostChannels) continue;
         try {
             (void)read_weights(layer.sources, layer.named.layer, zeros);
