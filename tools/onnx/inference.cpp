@@ -117,8 +117,8 @@ private:
         const std::string& op = node.proto.op_type();
         const Rule rule = own ? find_rule(op) : nullptr;
         if (rule == nullptr)
-            return fmt::format("{} {}{} is an operator whose shapes are not known here", title(node.proto),
-                               own ? "" : "of domain ", own ? "" : fmt::format("\"{}\"", cut(node.proto.domain())));
+            return fmt::format("{}{}{} is an operator whose shapes are not known here", title(node.proto),
+                               own ? "" : " of domain ", own ? "" : fmt::format("\"{}\"", cut(node.proto.domain())));
         const Rule contents = find_contents_rule(op);
         try {
             if (const auto* const tensor = op == "Constant" ? node.attributes.tensor("value") : nullptr;

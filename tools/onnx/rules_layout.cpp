@@ -22,22 +22,27 @@ std::vector<Dim> wanted_shape(const Node& node) {
 }
 
 // What is left for the one size that is -1, after sizes that are equal on both sides.
-Dim remaining(const Node& node, Shape from, Shape to) {
+Dim remaining(const Node& node, const Shape& whole, const Shape& others) {
+    Shape from = whole, to = others;
     for (Dim& dim : to) {
         const auto equal = std::find_if(from.begin(), from.end(), [&](const Dim& other) { return other.same(dim); });
         if (equal == from.end()) continue;
         from.erase(equal);
         dim = known(1);
     }
-    if (from.size() == 1 && elements(to) == 1) return from.front();
-    const auto have = elements(from), others = elements(to);
-    if (!have || !others) {
-        const auto symbol = std::find_if(from.begin(), from.end(), [](const Dim& dim) { return !dim.value; });
-        return symbol == from.end() ? Dim{} : computed_from(*symbol);
+    const auto have = elements(from), taken = elements(to);
+    if (!have || !taken) {
+        const auto is_unknown = [](const Dim& dim) { return !dim.value; };
+        const auto symbol = std::find_if(from.begin(), from.end(), is_unknown);
+        if (symbol == from.end()) return {};
+        const Dim unknown = *symbol;
+        from.erase(symbol);
+        return taken && elements(from) == taken ? unknown : computed_from(unknown);
     }
-    if (*others <= 0 || *have % *others != 0)
-        throw UnknownShape{fmt::format("{} makes {} elements into {}", title(node.proto), *have, to_string(to))};
-    return known(*have / *others);
+    if (*taken <= 0 || *have % *taken != 0)
+        throw UnknownShape{fmt::format("{} makes {} into {} and one size more", title(node.proto), to_string(whole),
+                                       to_string(others))};
+    return known(*have / *taken);
 }
 
 void reshape(Node& node) {

@@ -46,11 +46,20 @@ std::vector<double> channels(const ::onnx::TensorProto* tensor, double otherwise
     return values;
 }
 
+// Of every input size: that of the smallest one may have no outputs.
+std::int64_t count_of_weights(const Layer& layer) {
+    std::int64_t count = layer.in_channels;
+    bool fits = !__builtin_mul_overflow(count, layer.out_channels_per_group(), &count);
+    for (const std::int64_t size : layer.kernel) fits = fits && !__builtin_mul_overflow(count, size, &count);
+    if (!fits) throw LayerError("W", "more than 2^63 elements", "what a file can hold");
+    return count;
+}
+
 }  // namespace
 
 Weights read_weights(const WeightSources& sources, const Layer& layer, const ReadExternal& read) {
     Weights weights;
-    weights.w = numbers("W", sources.w, sizes(layer, {0, Dims::filled(layer.spatial_dims(), 1)}).w, read);
+    weights.w = numbers("W", sources.w, count_of_weights(layer), read);
     if (layer.bias) weights.bias = numbers("B", sources.bias, layer.out_channels, read);
     if (sources.affine.empty()) return weights;
     const auto count = static_cast<std::size_t>(layer.out_channels);

@@ -39,7 +39,7 @@ TEST(ConvTranspose, AllAttributes) {
     set(node, "output_padding", Ints{1, 2});
     node.add_input("b");
     add_weights(*model.mutable_graph(), "b", {6});
-    EXPECT_EQ(layer_text(model), "n1 c4 o6 in5x6 k3x3 s2x3 p1x2:0x1 d2x1 g2 op1x2 bias f32");
+    EXPECT_EQ(layer_text(model), "n1 c4 o6 in5x6 k3x3 s2x3 p1x2:0x1 op1x2 d2x1 g2 bias f32");
 }
 
 TEST(ConvTranspose, AutoPad) {

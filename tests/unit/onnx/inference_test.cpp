@@ -135,7 +135,8 @@ TEST(Inference, Reshapes) {
     EXPECT_EQ(reshaped({1, 4, 24, 10}, 4, 2), "n1 c4 in24x10");
     EXPECT_EQ(reshaped({0, -1, 12, 0}, 8, 2), "n1 c8 in12x10");
     EXPECT_EQ(reshaped({2, 4, -1}, 4, 1), "n2 c4 in120");
-    EXPECT_THAT(reshaped({7, 8, -1}, 8, 1), HasSubstr("node \"Reshape\" (Reshape) makes 960 elements into 7x8"));
+    EXPECT_THAT(reshaped({7, 8, -1}, 8, 1),
+                HasSubstr("node \"Reshape\" (Reshape) makes 1x8x12x10 into 7x8 and one size more"));
     EXPECT_THAT(reshaped({-1, 8, -1}, 8, 1), HasSubstr("more than one -1"));
     EXPECT_THAT(reshaped({1, 8, -7}, 8, 1), HasSubstr("size -7"));
     Way first({1, 8, 12, 10}, 1);  // there, an attribute
