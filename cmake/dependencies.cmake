@@ -24,3 +24,10 @@ target_include_directories(convt_third_party SYSTEM INTERFACE
 target_compile_definitions(convt_third_party INTERFACE XXH_INLINE_ALL SPDLOG_FMT_EXTERNAL)
 target_link_libraries(convt_third_party INTERFACE
   fmt::fmt-header-only spdlog::spdlog_header_only nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
+
+# For ONNX models, which `convt` reads; static, so that the program needs no library for them.
+if(CONVT_JIT_BUILD_TOOLS OR CONVT_JIT_BUILD_TESTS)
+  find_program(PROTOC protoc REQUIRED)
+  find_path(PROTOBUF_INCLUDE_DIR google/protobuf/message_lite.h REQUIRED)
+  find_library(PROTOBUF_LITE_LIBRARY NAMES libprotobuf-lite.a protobuf-lite REQUIRED)
+endif()

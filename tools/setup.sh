@@ -6,12 +6,12 @@ say() { printf '== %s\n' "$*"; }
 missing_packages() {
     local package program
     # A program that comes from elsewhere is as good as the package.
-    for package in g++ cmake ninja-build:ninja pkg-config python3 clang-format; do
+    for package in g++ cmake ninja-build:ninja pkg-config python3 clang-format protobuf-compiler:protoc; do
         program=${package#*:}
         command -v "$program" >/dev/null || printf '%s\n' "${package%:*}"
     done
     for package in libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev libxxhash-dev libkainjow-mustache-dev \
-        libboost-context-dev libgtest-dev libgmock-dev libbenchmark-dev; do
+        libboost-context-dev libgtest-dev libgmock-dev libbenchmark-dev libprotobuf-dev; do
         [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || printf '%s\n' "$package"
     done
 }

@@ -19,7 +19,7 @@ if [[ ${1:-} == --sanitize ]]; then
         *) echo "usage: tools/test.sh [--sanitize address,undefined|thread] [ctest argument...]" >&2; exit 2 ;;
     esac
     options=(-DCONVT_JIT_SANITIZE="$2" -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS="-O1 -g1"
-        -DCONVT_JIT_BUILD_TOOLS=OFF "-DCONVT_JIT_TEST_PARTS=unit;fault")
+        -DCONVT_JIT_BUILD_TOOLS=OFF "-DCONVT_JIT_TEST_PARTS=unit;fault;fuzz")
     shift 2
 fi
 

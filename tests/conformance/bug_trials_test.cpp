@@ -233,10 +233,10 @@ TEST(BugTrials, BR28PadsOfSameUpper) {
 // Trials that are about more than numbers. Their numbers, where they have any, are run by HashTrials all the same.
 const std::map<std::string, std::string> elsewhere = {
     {"BR-14", "HashTrials: tensors are contiguous by contract, views do not exist in this interface"},
-    {"BR-28", "the numbers here; deriving the pads is the ONNX importer's, which is later work"},
-    {"BR-31", "the numbers in HashTrials; default attributes are the ONNX importer's, which is later work"},
-    {"BR-33", "the numbers in HashTrials; loading is the ONNX importer's, which is later work"},
-    {"BR-35", "external data of ONNX models: the importer, later work"},
+    {"BR-28", "the numbers here; deriving the pads in onnx_test.cpp"},
+    {"BR-31", "the numbers in HashTrials; default attributes in onnx_test.cpp"},
+    {"BR-33", "the numbers in HashTrials; loading in onnx_test.cpp"},
+    {"BR-35", "external data of ONNX models: onnx_test.cpp"},
     {"BR-36", "concurrent processes on one cache: tests/unit/cache and tests/fault"},
     {"BR-38", "missing and read-only directories: tests/unit/cache and tests/fault"},
     {"BR-40", "full disk: tests/fault"},
@@ -248,7 +248,7 @@ const std::map<std::string, std::string> elsewhere = {
     {"BR-53", "tests/gpu/context_test.cpp"},
     {"BR-54", "tests/gpu/stream_test.cpp"},
     {"BR-56", "warm-up of a model: the warmup command, later work"},
-    {"BR-58", "real ONNX files: the importer, later work"},
+    {"BR-58", "real ONNX files: onnx_test.cpp, and tests/unit/onnx"},
 };
 
 TEST(BugTrials, NoneIsForgotten) {

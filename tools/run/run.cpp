@@ -6,6 +6,7 @@
 #include "subject/check.h"
 #include "subject/choice.h"
 #include "subject/message.h"
+#include "subject/model_choice.h"
 #include "subject/output_file.h"
 #include "subject/progress.h"
 
@@ -17,12 +18,14 @@
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 namespace convt_jit::tools {
 namespace {
 
 struct Options {
     LayerChoice layers;
+    ModelChoice model;
     BackendChoice backend;
     PlanChoice plan;
     bool check = false, json = false, exact_nonfinite = false;
@@ -37,9 +40,16 @@ struct Options {
     }
 };
 
-struct Outcome {
+// A layer to be run, and the node of the model that it comes from.
+struct Task {
     NamedLayer named;
-    Shape shape;
+    const onnx_import::ImportedLayer* node = nullptr;
+};
+
+struct Outcome {
+    Task task;
+    std::optional<Shape> shape;  // unset: not known
+    std::string random;          // which of a node's tensors the model does not hold
     KernelInfo info;
     double run_ms = 0;
     std::optional<Verdict> verdict;
@@ -48,21 +58,38 @@ struct Outcome {
 };
 
 // What makes no sense is found before anything runs.
-void check_usage(const Options& options, const std::vector<NamedLayer>& layers) {
-    if (!options.dump_source.empty() && layers.size() != 1)
-        throw LayerError("--dump-source", fmt::format("one file for {} layers", layers.size()), "a single layer");
+void check_usage(const Options& options, const std::vector<Task>& tasks) {
+    if (!options.dump_source.empty() && tasks.size() != 1)
+        throw LayerError("--dump-source", fmt::format("one file for {} layers", tasks.size()), "a single layer");
     if (options.dump_source == "-" && options.json)
         throw LayerError("--dump-source", "standard output", "a file, since --json prints there");
     if (!options.dump_source.empty())
-        expect_apart({"--dump-source", options.dump_source}, {{"--layers", options.layers.file}});
-    options.plan.check(layers.front());
+        expect_apart({"--dump-source", options.dump_source},
+                     {{"--layers", options.layers.file}, {"--onnx", options.model.file}});
+    for (const Task& task : tasks) {
+        if (task.node != nullptr && !task.node->failure.empty()) continue;
+        options.plan.check(task.named);
+        break;
+    }
 }
 
-Outcome run_layer(Engine& engine, const Device& device, const NamedLayer& named, const Options& options,
-                  Progress& progress) {
+// Why a node cannot be run; empty: it can.
+std::string trouble(const onnx_import::ImportedLayer& node) {
+    if (!node.failure.empty() || node.unknown_sizes.empty()) return node.failure;
+    return fmt::format(
+        "the sizes of X are not known: {}; allowed: known ones, --shape gives those of the model's inputs",
+        node.unknown_sizes);
+}
+
+Outcome run_task(Engine& engine, const Device& device, const Task& task, const onnx_import::Model* model,
+                 const Options& options, Progress& progress) {
     Outcome outcome;
-    outcome.named = named;
-    outcome.shape = known_shape(named.layer);
+    outcome.task = task;
+    if (task.node != nullptr) outcome.failure = trouble(*task.node);
+    if (!outcome.failure.empty()) return outcome;
+    const NamedLayer& named = task.named;
+    const Shape shape = known_shape(named.layer);
+    outcome.shape = shape;
     try {
         progress.step("preparing a kernel");
         PrepareOptions prepare = options.prepare();
@@ -71,25 +98,26 @@ Outcome run_layer(Engine& engine, const Device& device, const NamedLayer& named,
         outcome.info = kernel.info();
         if (!options.dump_source.empty()) write_file(options.dump_source, kernel.source());
         progress.step("filling the tensors");
-        const HostTensors host = random_tensors(named.layer, outcome.shape, options.seed);
+        HostTensors host = random_tensors(named.layer, shape, options.seed);
+        if (task.node != nullptr) outcome.random = take_weights(host, *model, *task.node);
         const std::size_t y_element = outcome.info.family == "reference" ? sizeof(double) : size_of(named.layer.dtype);
-        const DeviceTensors tensors(device, named.layer, host, sizes(named.layer, outcome.shape).y, y_element);
+        const DeviceTensors tensors(device, named.layer, host, sizes(named.layer, shape).y, y_element);
         progress.step(device.is_cuda() ? "running" : "running on the simulator");
         Timer timer(device);
         timer.start(nullptr);
-        kernel.launch(tensors.pointers(), outcome.shape);
+        kernel.launch(tensors.pointers(), shape);
         timer.stop(nullptr);
         outcome.run_ms = timer.milliseconds();
-        if (options.check) {
+        if (options.check || (task.node != nullptr && outcome.info.family != "reference")) {
             if (outcome.info.family == "reference")
                 throw UnsupportedError("the reference family is what --check judges by; it is not judged itself");
             progress.step("comparing with the definition");
-            outcome.verdict = check(engine, device, named.layer, outcome.shape, host, tensors.download_y());
+            outcome.verdict = check(engine, device, named.layer, shape, host, tensors.download_y());
         }
     } catch (const std::bad_alloc&) {
-        outcome.failure = no_host_memory(named.layer, outcome.shape);
+        outcome.failure = no_host_memory(named.layer, shape);
     } catch (const std::length_error&) {  // more than a vector can ever hold
-        outcome.failure = no_host_memory(named.layer, outcome.shape);
+        outcome.failure = no_host_memory(named.layer, shape);
     } catch (const std::exception& error) {
         outcome.failure = error.what();
     }
@@ -97,12 +125,17 @@ Outcome run_layer(Engine& engine, const Device& device, const NamedLayer& named,
 }
 
 nlohmann::json to_json_object(const Outcome& o, const Device& device) {
-    nlohmann::json j = {{"name", o.named.name},
-                        {"layer", to_string(o.named.layer)},
+    const NamedLayer& named = o.task.named;
+    nlohmann::json j = {{"name", named.name},
                         {"backend", device.is_cuda() ? "cuda" : "sim"},
                         {"device", device.name()},
-                        {"output", to_string(output_size(o.named.layer, o.shape.input))},
                         {"ok", o.good()}};
+    if (o.shape)
+        j.update({{"layer", to_string(named.layer)}, {"output", to_string(output_size(named.layer, o.shape->input))}});
+    if (o.task.node != nullptr) {
+        j["onnx"] = node_json(*o.task.node);
+        if (!o.random.empty()) j["onnx"]["random"] = o.random;
+    }
     if (!o.failure.empty()) {
         j["error"] = o.failure;
         return j;
@@ -129,13 +162,20 @@ nlohmann::json to_json_object(const Outcome& o, const Device& device) {
 }
 
 void print(const Outcome& o) {
-    fmt::print("{}{}\n", o.named.name.empty() ? "" : shown_in_line(o.named.name) + ": ", to_string(o.named.layer));
+    const NamedLayer& named = o.task.named;
+    const bool has_layer = o.task.node == nullptr || o.task.node->failure.empty();
+    fmt::print("{}{}\n", named.name.empty() ? "" : shown_in_line(named.name) + ": ",
+               has_layer ? to_string(named.layer) : "no layer");
     if (!o.failure.empty()) {
         fmt::print("  FAILED   {}\n", shown(o.failure));
         return;
     }
-    fmt::print("  output   {}x{}x{}\n", o.shape.batch, o.named.layer.out_channels,
-               to_string(output_size(o.named.layer, o.shape.input)));
+    if (o.task.node != nullptr)
+        if (const std::string more = details(*o.task.node); !more.empty())
+            fmt::print("  onnx     {}\n", shown_in_line(more));
+    if (!o.random.empty()) fmt::print("  tensors  {}\n", o.random);
+    fmt::print("  output   {}x{}x{}\n", o.shape->batch, named.layer.out_channels,
+               to_string(output_size(named.layer, o.shape->input)));
     fmt::print("  plan     {}\n", shown_in_line(o.info.plan));
     fmt::print("  kernel   {}, {} threads, {} registers, {} bytes shared\n", o.info.arch, o.info.threads,
                o.info.registers, o.info.shared_bytes);
@@ -150,9 +190,19 @@ void print(const Outcome& o) {
                        : fmt::format(", {} elements wrongly NaN or infinite", o.verdict->errors.wrong_nonfinite));
 }
 
+std::vector<Task> tasks_of(const Options& options, const onnx_import::Model* model) {
+    std::vector<Task> tasks;
+    if (model == nullptr || options.layers.given())
+        for (NamedLayer& named : options.layers.layers()) tasks.push_back({std::move(named)});
+    if (model != nullptr)
+        for (const onnx_import::ImportedLayer& node : model->imported().layers) tasks.push_back({node.named, &node});
+    return tasks;
+}
+
 int run(const Options& options) {
-    const std::vector<NamedLayer> layers = options.layers.layers();
-    check_usage(options, layers);
+    const std::shared_ptr<const onnx_import::Model> model = options.model.open();
+    const std::vector<Task> tasks = tasks_of(options, model.get());
+    check_usage(options, tasks);
     std::string why;
     const Device device = options.backend.device(why);
     if (!options.json) fmt::print("backend: {} ({})\n", shown_in_line(device.name()), shown_in_line(why));
@@ -161,9 +211,9 @@ int run(const Options& options) {
     bool good = true;
     std::size_t count = 0;
     Progress progress;
-    for (const NamedLayer& named : layers) {
-        progress.about(fmt::format("[{}/{}] {}: ", ++count, layers.size(), title(named)));
-        const Outcome outcome = run_layer(engine, device, named, options, progress);
+    for (const Task& task : tasks) {
+        progress.about(fmt::format("[{}/{}] {}: ", ++count, tasks.size(), title(task.named)));
+        const Outcome outcome = run_task(engine, device, task, model.get(), options, progress);
         good = good && outcome.good();
         progress.done();
         if (options.json)
@@ -182,6 +232,7 @@ void add_run(CLI::App& app, int& status) {
     auto options = std::make_shared<Options>();
     CLI::App* const command = app.add_subcommand("run", "Run layers, and check the results with --check");
     options->layers.add_to(*command);
+    options->model.add_to(*command);
     options->backend.add_to(*command);
     command->add_flag("--check", options->check, "compare every element with the definition in f64");
     command->add_flag("--json", options->json, "print one JSON array");

@@ -30,6 +30,7 @@ struct LayerChoice {
     std::string file;
 
     void add_to(CLI::App& command);
+    [[nodiscard]] bool given() const { return !strings.empty() || !file.empty(); }
     // Throws LayerError; also where nothing was named, or a layer has an input size that is not valid.
     [[nodiscard]] std::vector<NamedLayer> layers(InputSize input = InputSize::required) const;
 };

@@ -16,7 +16,9 @@ namespace {
 using nlohmann::json;
 
 json to_json(const Target& target) {
-    return {{"name", target.named.name}, {"layer", to_string(target.named.layer)}, {"arch", target.arch}};
+    return {{"name", target.named.name},
+            {"layer", target.named.layer.kernel.empty() ? "" : to_string(target.named.layer)},
+            {"arch", target.arch}};
 }
 
 // Of all layers and archs whose jobs ended so.
@@ -134,6 +136,7 @@ void print_json(const Report& report) {
                    {"failures", list(report, State::failed)},
                    {"missing_layers", list(report, State::missing)},
                    {"passed_over", list_passed_over(report)}};
+    if (!report.onnx.empty()) answer["onnx"] = report.onnx;
     std::vector<std::string> troubles;
     const auto add = [&](std::size_t number, const char* what) {
         if (number > 0) troubles.push_back(counted(number, "kernel", "kernels") + " " + what);

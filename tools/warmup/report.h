@@ -5,6 +5,8 @@
 #include "warmup/fill.h"
 #include "warmup/job.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -24,6 +26,7 @@ struct Report {
     bool checked = false;  // nothing was to be compiled
     bool interrupted = false;
     Capacity capacity = {};
+    nlohmann::json onnx = nlohmann::json::array();  // the nodes of a model; empty where none was named
 };
 
 void print_text(const Report& report);

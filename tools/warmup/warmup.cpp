@@ -8,6 +8,7 @@
 #include "subject/capacity.h"
 #include "subject/choice.h"
 #include "subject/message.h"
+#include "subject/model_choice.h"
 #include "subject/notices.h"
 #include "subject/output_file.h"
 #include "subject/progress.h"
@@ -19,6 +20,7 @@
 #include "warmup/shard.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -31,6 +33,7 @@ namespace {
 
 struct Options {
     LayerChoice layers;
+    ModelChoice model;
     Place place;
     std::vector<std::string> archs;
     std::string dtype, shard, manifest;
@@ -43,11 +46,16 @@ struct Choice {
     std::vector<NamedLayer> layers;
     std::vector<std::string> archs;
     Shard shard;
+    std::shared_ptr<const onnx_import::Model> model;  // whose nodes are among the layers; may be null
 };
 
 Choice read(const Options& options) {
-    Choice choice{options.layers.layers(InputSize::optional), parse_archs(options.archs),
-                  options.shard.empty() ? Shard{} : parse_shard(options.shard)};
+    const std::shared_ptr<const onnx_import::Model> model = options.model.open();
+    Choice choice{{}, parse_archs(options.archs), options.shard.empty() ? Shard{} : parse_shard(options.shard), model};
+    if (model == nullptr || options.layers.given()) choice.layers = options.layers.layers(InputSize::optional);
+    if (model != nullptr)
+        for (const onnx_import::ImportedLayer& node : model->imported().layers)
+            if (node.failure.empty()) choice.layers.push_back(node.named);
     if (!options.dtype.empty())
         for (NamedLayer& named : choice.layers) set_dtype(named.layer, options.dtype);
     return choice;
@@ -58,12 +66,20 @@ struct Work {
     Kernels kernels;        // of all shards
 };
 
+// Nodes that are no layers stand where their kernels would.
+void add_failures(std::vector<Job>& jobs, const onnx_import::Model& model, const std::vector<std::string>& archs) {
+    for (const onnx_import::ImportedLayer& node : model.imported().layers)
+        for (const std::string& arch : archs)
+            if (!node.failure.empty()) jobs.push_back({{{node.named, arch}}, std::nullopt, node.failure});
+}
+
 Work make_work(const Choice& choice, const PrepareOptions& prepare, Interruption& interruption) {
     Progress progress;
     progress.step("rendering");
     // All of them, whatever the shard: only then is it known which layers share a kernel.
     std::vector<Job> all = make_jobs(choice.layers, choice.archs, prepare, TuningRecords::standard(),
                                      [&] { return interruption.count() > 0; });
+    if (choice.model != nullptr) add_failures(all, *choice.model, choice.archs);
     Work work{{}, kernels_of(all)};
     for (std::size_t i = 0; i < all.size(); ++i)
         if (choice.shard.takes(i)) work.jobs.push_back(std::move(all[i]));
@@ -144,6 +160,25 @@ Done carry_out(const Options& options, const Choice& choice, const Cache& cache,
     return done;
 }
 
+// What the model's nodes are: for JSON, and where it is wanted as text.
+nlohmann::json told_nodes(const onnx_import::Model* model, bool as_text) {
+    nlohmann::json nodes = nlohmann::json::array();
+    if (model == nullptr) return nodes;
+    for (const onnx_import::ImportedLayer& node : model->imported().layers) {
+        nodes.push_back(node_json(node));
+        if (!node.failure.empty()) continue;  // told with what failed
+        std::string more = details(node);
+        if (const std::string trouble = model->external_trouble(node); !trouble.empty()) {
+            nodes.back()["weights_trouble"] = trouble;
+            more += fmt::format("{}{}; not needed here", more.empty() ? "" : "; ", trouble);
+        }
+        if (as_text)
+            fmt::print("{}: {}{}\n", shown_in_line(node.named.name), to_string(node.named.layer),
+                       more.empty() ? "" : fmt::format(" ({})", shown_in_line(more)));
+    }
+    return nodes;
+}
+
 int run(const Options& options) {
     Notices notices;
     const auto begin = std::chrono::steady_clock::now();
@@ -153,13 +188,17 @@ int run(const Options& options) {
     if (options.manifest == "-" && options.place.json)
         throw UsageError("--manifest -: --json prints to standard output, too");
     if (!options.manifest.empty()) {
-        expect_apart({"--manifest", options.manifest}, {{"--layers", options.layers.file}});
+        expect_apart({"--manifest", options.manifest},
+                     {{"--layers", options.layers.file}, {"--onnx", options.model.file}});
         expect_writable(options.manifest);
     }
-    const Done done = carry_out(options, read(options), cache, notices);
+    const Choice choice = read(options);
+    const nlohmann::json nodes = told_nodes(choice.model.get(), !options.place.json && options.manifest != "-");
+    const Done done = carry_out(options, choice, cache, notices);
     if (!options.manifest.empty()) write_file(options.manifest, manifest(done.jobs, done.filling.results));
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    const Report report{done.jobs, done.filling, seconds, options.check, done.interrupted.has_value(), done.capacity};
+    const Report report{done.jobs,     done.filling, seconds, options.check, done.interrupted.has_value(),
+                        done.capacity, nodes};
     if (options.place.json)
         print_json(report);
     else if (options.manifest != "-")
@@ -177,6 +216,7 @@ void add_warmup(CLI::App& app, int& status) {
     auto options = std::make_shared<Options>();
     CLI::App* const command = app.add_subcommand("warmup", "Compile layers into the cache; needs no GPU");
     options->layers.add_to(*command);
+    options->model.add_to(*command);
     options->place.add_to(*command);
     command->add_option("--arch", options->archs, "for which archs: sm_80,sm_90a")
         ->type_name("A,B")
