@@ -44,9 +44,6 @@ __device__ __forceinline__ void forget_unreached(const Work& work, int row, int 
     });
 }
 
-// Sums come out as NaN where a factor cannot be split, and where weights of zero meet what is not finite.
-constexpr bool REPAIRED = SPLIT || FOLDED;
-
 // One sum by the definition, for those.
 __device__ __forceinline__ float plain_sum(const Work& work, int channel, index_t line, index_t w) {
     float sum = 0;

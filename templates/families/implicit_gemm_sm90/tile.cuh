@@ -99,12 +99,15 @@ constexpr int SLABS = 2 * PASSES, OWN_SLABS = STORERS ? SLABS : 1;  // that a wa
 constexpr int WEIGHTS_AT = plan::STAGES * STAGE * 16, SLABS_AT = WEIGHTS_AT + (plan::RESIDENT ? WEIGHT_SET * 16 : 0);
 constexpr int BARRIERS_AT = SLABS_AT + 4 * CONSUMERS * OWN_SLABS * SLAB * 4;
 
+// Sums come out as NaN where a factor cannot be split, and where weights of zero meet what is not finite.
+constexpr bool REPAIRED = SPLIT || FOLDED;
+
 // A thread's registers, as launched, of consumers, of storers and of producers, which get what is left.
 constexpr int EVEN_REGISTERS = 65536 / (THREADS * plan::MIN_BLOCKS) / 8 * 8;
 constexpr int OWN_SUMS = 4 * OWN_TILES * (COLUMN_SETS + (SPLIT ? 1 : 0));
 constexpr int CONSUMER_REGISTERS = OWN_SUMS + 40 > EVEN_REGISTERS ? round_up(OWN_SUMS + 40, 8)
                                                                               : EVEN_REGISTERS;
-constexpr int STORER_REGISTERS = SPLIT || FOLDED ? 88 : 80;  // where sums may have to be repaired
+constexpr int STORER_REGISTERS = REPAIRED ? 88 : 80;
 constexpr int LEFT_REGISTERS = (EVEN_REGISTERS * (CONSUMERS + plan::LOADERS + plan::STORERS) -
                                 CONSUMER_REGISTERS * CONSUMERS - STORER_REGISTERS * plan::STORERS) /
                                plan::LOADERS / 8 * 8;
