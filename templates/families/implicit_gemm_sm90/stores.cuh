@@ -130,6 +130,17 @@ __device__ __forceinline__ EpilogueChannel finish_of(const ConvtArgs& args, cons
     return finish;
 }
 
+// That of another lane. All lanes of the warp must come by.
+__device__ __forceinline__ EpilogueChannel finish_at(const EpilogueChannel& finish, int row) {
+    EpilogueChannel other;
+    if constexpr (layer::HAS_BIAS) other.bias = __shfl_sync(0xffffffff, finish.bias, row % 16);
+    if constexpr (layer::AFFINE) {
+        other.scale = __shfl_sync(0xffffffff, finish.scale, row % 16);
+        other.shift = __shfl_sync(0xffffffff, finish.shift, row % 16);
+    }
+    return other;
+}
+
 // Outputs of a slab, V neighbours of a line (a piece of an output row and channel) to a thread, and a few of those at a time.
 template <int V>
 __device__ __forceinline__ void store_slab_by(const ConvtArgs& args, const Work& work, const EpilogueChannel& finish,
@@ -162,11 +173,7 @@ __device__ __forceinline__ void store_slab_by(const ConvtArgs& args, const Work&
                         out_w < work.out_width;
             at[k] = stored[k] ? index_t(channel + o) * work.out_plane + out_h * work.out_width + out_w : 0;
             load_shared(sums[k], slab + o * SLAB_PITCH + piece * PIECE + e);
-            if constexpr (layer::HAS_BIAS) parts[k].bias = __shfl_sync(0xffffffff, finish.bias, (half * 8 + o) % 16);
-            if constexpr (layer::AFFINE) {
-                parts[k].scale = __shfl_sync(0xffffffff, finish.scale, (half * 8 + o) % 16);
-                parts[k].shift = __shfl_sync(0xffffffff, finish.shift, (half * 8 + o) % 16);
-            }
+            parts[k] = finish_at(finish, half * 8 + o);
             if constexpr (layer::RESIDUAL)
                 if (stored[k])
                     added[k] = load_global_coherent(reinterpret_cast<const Vector<Element, V>*>(residual + at[k]));
@@ -195,12 +202,7 @@ __device__ __forceinline__ void store_slab_by_lines(const ConvtArgs& args, const
 #pragma unroll 1
     for (int i = 0; i < 8 * PASS_PIECES; i += 32 / LANES) {
         const int own = i + lane / LANES, o = own / PASS_PIECES, piece = own % PASS_PIECES;
-        EpilogueChannel parts;
-        if constexpr (layer::HAS_BIAS) parts.bias = __shfl_sync(0xffffffff, finish.bias, (half * 8 + o) % 16);
-        if constexpr (layer::AFFINE) {
-            parts.scale = __shfl_sync(0xffffffff, finish.scale, (half * 8 + o) % 16);
-            parts.shift = __shfl_sync(0xffffffff, finish.shift, (half * 8 + o) % 16);
-        }
+        const EpilogueChannel parts = finish_at(finish, half * 8 + o);
         int h, w;
         find_piece(pass * PASS_PIECES + piece, h, w);
         const index_t out_h = index_t(work.q_h + part.row + h) * LINES + line;
