@@ -59,6 +59,7 @@ ImplicitGemmLayer ImplicitGemmLayer::make(const Layer& layer) {
     result.out_per_group = static_cast<int>(layer.out_channels_per_group());
     result.element_bytes = layer.dtype == DType::f32 ? 4 : 2;
     result.split = layer.dtype == DType::f32 && layer.precision == Precision::ieee;
+    result.residual = layer.epilogue.residual;
     return result;
 }
 

@@ -32,6 +32,7 @@ struct ImplicitGemmLayer {
     int groups = 1, in_per_group = 1, out_per_group = 1;
     int element_bytes = 4;
     bool split = false;  // f32 factors are sums of two tf32 numbers
+    bool residual = false;
 
     [[nodiscard]] int word_channels() const { return 4 / element_bytes; }
     [[nodiscard]] static ImplicitGemmLayer make(const Layer& layer);

@@ -28,6 +28,25 @@ std::vector<int> useful_folds(const ImplicitGemmLayer& layer, const UnrolledWork
     return folds;
 }
 
+// Powers of two, and what divides rows with the least rest.
+std::vector<int> useful_widths(std::int64_t positions) {
+    std::vector<int> widths = {8, 32, 64, 128, 256};
+    const auto add = [&](std::int64_t width) {
+        if (std::find(widths.begin(), widths.end(), width) == widths.end()) widths.push_back(static_cast<int>(width));
+    };
+    const std::int64_t own = ceil_div(positions, 8) * 8;
+    if (own <= 256) add(own);
+    for (const auto& [least, most] : {std::pair{64, 120}, std::pair{120, 256}}) {
+        std::int64_t best = 0, rest = positions;
+        for (std::int64_t n = ceil_div(positions, most); n * least <= positions; ++n) {
+            const std::int64_t width = ceil_div(ceil_div(positions, n), 8) * 8;
+            if (n * width - positions < rest && width <= most) best = width, rest = n * width - positions;
+        }
+        if (best > 0 && rest * 32 < positions) add(best);
+    }
+    return widths;
+}
+
 // Every tile of the space that the arch has room for, with its modelled time.
 std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
     const ImplicitGemmLayer layer = ImplicitGemmLayer::make(whole);
@@ -44,9 +63,6 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
         ImplicitGemmSm90Resources resources;
         if (fits(resources)) found.emplace_back(implicit_gemm_sm90_cycles(layer, work, tile, resources), tile);
     };
-    std::vector<int> widths = {8, 32, 64, 128, 256};
-    const auto own = static_cast<int>(std::min<std::int64_t>(ceil_div(work.positions[1], 8) * 8, 512));
-    if (own <= 256 && std::find(widths.begin(), widths.end(), own) == widths.end()) widths.push_back(own);
     const auto consider_all = [&](int m, int n, int teams) {
         // What does not fit with the least of everything fits with nothing.
         ImplicitGemmSm90Resources least;
@@ -69,9 +85,9 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
                     }
                 }
     };
-    for (const int width : widths) {
+    for (const int width : useful_widths(work.positions[1])) {
         if (width > 16 && width >= 2 * work.positions[1]) continue;
-        for (const int height : {1, 2, 4, 8, 16, 32}) {
+        for (const int height : {1, 2, 4, 6, 8, 16, 32}) {
             if (width == 8 && work.positions[1] >= 64) continue;  // their rows would be short
             if ((height > 1 && height >= 2 * work.positions[0]) || height * width > 768) continue;
             tile.positions = {height, width};

@@ -11,8 +11,8 @@ constexpr double kTensorShare = 0.85;  // of the rate that products reach
 constexpr double kLoadTurn = 1200;     // from the first load of a batch until its cells are written
 constexpr double kLoadOfTurn = 40;     // of that for each load of a thread
 constexpr double kHandOver = 120;      // of a chunk, from those who load to those who multiply
-constexpr double kLine = 130;          // of a warp and a line
-constexpr double kStore = 230;         // of a warp that does nothing else, for what its threads store at once
+constexpr double kStore = 70;          // of a warp that does nothing else, for what its threads store at once
+constexpr double kOwnStore = 20;       // of a warp that multiplies
 constexpr double kFirstTile = 5000;    // until the first products of a block
 
 // What measured times were more, against the other families' models (bench/results/h200-tuned-*.json).
@@ -69,9 +69,9 @@ double implicit_gemm_sm90_cycles(const ImplicitGemmLayer& layer, const UnrolledW
                          element * full / (channel_blocks * r.row_phases);
     const double store_bytes = outputs * full * channels_full * element * 1.05;
     const double global = (fresh + store_bytes) / kGlobalBytes;
-    const double lines = 16.0 * r.columns * r.runs / 8 / r.piece_tiles * r.piece_lanes / 32;  // turns of a warp
-    const double written = outputs / (128.0 * t.groups_m * t.groups_n) * 2;                   // to slabs
-    const double epilogue = written + (t.storers > 0 ? kHandOver : lines * kLine);
+    const double written = outputs / (128.0 * t.groups_m * t.groups_n) * 2;  // to slabs
+    const double at_once = outputs / (128.0 * t.groups_m * t.groups_n) / t.store_width;
+    const double epilogue = written + (t.storers > 0 ? kHandOver : at_once * kOwnStore);
     const double stores = t.storers > 0 ? outputs / 128 / t.store_width * kStore : 0;
 
     // What one tile takes after the other, and what several at a time share.

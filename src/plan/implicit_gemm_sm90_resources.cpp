@@ -34,6 +34,19 @@ std::int64_t folded_taps(const AxisParameters& axis, int lines) {
 
 std::int64_t pitch(std::int64_t n, int rest) { return n + (rest + 32 - n % 32) % 32; }
 
+// Of a warp's strips of finished outputs. run, own: 8 positions each, of one product and of a warpgroup.
+std::int64_t strip_bytes(const ImplicitGemmLayer& layer, const ImplicitGemmSm90Tile& t, std::int64_t run,
+                         std::int64_t own) {
+    const auto fit = [](std::int64_t most, std::int64_t bytes) { return std::max<std::int64_t>(most / bytes, 1); };
+    const std::int64_t tile = std::int64_t{8} * layer.horizontal.stride * layer.element_bytes;
+    const std::int64_t tiles = largest_divisor(t.positions[1] == 8 ? 1 : run, fit(512, tile));
+    const std::int64_t strip = tiles * tile, strips = largest_divisor(own / tiles, fit(256, strip));
+    const std::int64_t step = std::min<std::int64_t>(tile, 32), bank = strip % 128;
+    const std::int64_t step_pitch = bank < step ? step - bank : bank > 128 - step ? 128 - bank + step : 0;
+    const std::int64_t slab = 8 * strips * (strip + step_pitch);
+    return t.storers > 0 ? 2 * own / (tiles * strips) * slab : slab;
+}
+
 }  // namespace
 
 std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const ImplicitGemmSm90Tile& t,
@@ -53,6 +66,7 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     const int vector = 16 / layer.element_bytes;
     if (t.store_width < 1 || t.store_width > vector || vector % t.store_width != 0)
         return fmt::format("store_width is {}, allowed: powers of two up to {}", t.store_width, vector);
+    if (t.storers > 0 && layer.residual) return "storers do not add a residual";
     if (t.storers > 0 && t.teams > 1) return "teams take turns so that one stores: they need no storers";
     if (t.groups_m * t.groups_n * t.teams > 4) return "more than 4 warpgroups multiply";
     const auto divides = [](std::int64_t whole, std::int64_t part, const char* what) {
@@ -110,8 +124,8 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     const std::int64_t slab = 8 * pitch(pieces * 8 * piece * h.stride, h.stride == 2 ? 16 : 8);
     const std::int64_t ring = t.stages * (input + (t.resident == 1 ? 0 : r.weight_stage));
     const std::int64_t resident = t.resident == 1 ? layer.depth_kernel * r.chunks * r.weight_stage : 0;
-    const std::int64_t slabs = t.storers > 0 ? 2 * own / (piece * pieces) : 1;  // of a warp
-    r.shared_bytes = ring + resident + 16 * groups * slabs * slab + std::int64_t{16} * t.stages + 8 + 8 * t.teams +
+    const std::int64_t slabs = std::max(4 * slab, layer.residual ? 0 : strip_bytes(layer, t, run, own));  // of a warp
+    r.shared_bytes = ring + resident + 4 * groups * slabs + std::int64_t{16} * t.stages + 8 + 8 * t.teams +
                      (t.storers > 0 ? 4 * 20 * groups : 0);
 
     if (std::int64_t{h.taps} * r.runs * (layer.split ? 3 : r.steps) > kMostProducts)
@@ -119,7 +133,7 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     const std::int64_t even = std::min<std::int64_t>(65536 / (r.threads * t.min_blocks) / 8 * 8, 255);
     const std::int64_t sums = 4 * own * (h.used + (layer.split ? 1 : 0));
     const std::int64_t consumer = std::max((sums + 40 + 7) / 8 * 8, even);
-    const std::int64_t storer = layer.split || folded ? 88 : 80;
+    constexpr std::int64_t storer = 80;
     const std::int64_t left = even * (groups + t.loaders + t.storers) - consumer * groups - storer * t.storers;
     const std::int64_t producer = std::min<std::int64_t>(left / t.loaders / 8 * 8, 152);
     r.registers = even;

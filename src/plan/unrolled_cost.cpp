@@ -13,18 +13,21 @@ constexpr double kIdleWarps = 3;   // that wait while the others work
 constexpr double kOverlap = 0.12;  // of what is not the bottleneck and still takes time
 constexpr double kLineEnds = 60;   // bytes that a line costs beyond its own
 
-// Sizes are taken coarsely, so that layers which differ little share a kernel, and share it with the layer that knows
-// no size: what is large is all alike.
+// Sizes are taken coarsely where they are large, so that layers which differ little share a kernel, and share it with
+// the layer that knows no size. What is not large is taken for what it is: tiles that fit leave nothing undone.
 constexpr std::int64_t kLargeHeight = 512, kLargeWidth = 1 << 13, kManySamples = 64, kManyPositions = 1 << 14;
 
 std::int64_t bucket_of_height(std::int64_t size) {
-    return size > 16
-               ? kLargeHeight
+    constexpr std::int64_t kMost = 128;
+    return size > kMost ? kLargeHeight
+           : size > 8
+               ? ceil_div(size, 2) * 2
                : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1))));
 }
 std::int64_t bucket_of_width(std::int64_t size) {
-    if (size > 128) return kLargeWidth;
-    return size > 16 ? ceil_div(size, 16) * 16 : bucket_of_height(size);
+    constexpr std::int64_t kMost = 2048;
+    if (size > kMost) return kLargeWidth;
+    return size > 8 ? ceil_div(size, 8) * 8 : bucket_of_height(size);
 }
 
 }  // namespace

@@ -25,9 +25,9 @@ void PrintTo(const Forced& forced, std::ostream* out) {
     *out << fmt::format("{} {} steps={} stages={}", forced.layer, forced.tile, forced.steps, forced.stages);
 }
 constexpr Forced kForced[] = {
-    {"n1 c20 o70 in9x40 k3x3 p1 bias", "positions=2x32 groups_m=2 groups_n=1 loaders=2", 1, 3},
+    {"n1 c20 o70 in9x40 k3x3 p1 bias", "positions=2x32 groups_m=2 groups_n=1 loaders=2 store_width=4", 1, 3},
     {"n1 c20 o70 in9x40 k3x3 p1 bias", "positions=2x64 groups_m=1 groups_n=2 loaders=1", 2, 2},
-    {"n1 c40 o70 in9x40 k3x3 p1 bias", "positions=8x8 groups_m=1 groups_n=1 teams=2 loaders=1", 1, 4},
+    {"n1 c40 o70 in9x40 k3x3 p1 bias", "positions=8x8 groups_m=1 groups_n=1 teams=2 loaders=1 store_width=2", 1, 4},
     {"n3 c33 o48 in7x18 k4x4 s2 p1 bias", "positions=16x8 groups_m=1 groups_n=2 loaders=1 resident=1", 1, 2},
     {"n2 c24 o132 in300 k3 s2 p1 d2", "positions=1x64 groups_m=3 groups_n=1 loaders=1", 1, 4},
     {"n2 c24 o132 in300 k3 s2 p1 d2 bias", "positions=1x64 groups_m=1 groups_n=1 teams=2 loaders=1 resident=1", 1, 3},
@@ -38,7 +38,7 @@ constexpr Forced kForced[] = {
     {"n1 c16 o16 in20x17 k5x3 d3x2 p2 bias", "positions=4x32 groups_m=1 groups_n=1 loaders=1", 1, 2},
     {"n5 c32 o64 in3x8x8 k5x1x1 d3x1x1 p6x0x0 bias relu", "positions=8x8 groups_m=1 groups_n=1 loaders=1 processors=3",
      1, 3},
-    {"n2 c200 o130 in13x19 k3x3 s2 p1 op1 bias gelu", "positions=4x8 groups_m=2 groups_n=1 teams=2 loaders=1", 2, 3},
+    {"n2 c200 o130 in13x19 k3x3 s2 p1 op1 bias gelu", "positions=2x8 groups_m=2 groups_n=1 teams=2 loaders=1", 2, 3},
     // One block or a few, which go around the ring many times and take tiles of all sets of weights in turn.
     {"n3 c40 o70 in9x40 k4x4 s2 p1 bias", "positions=8x8 groups_m=1 groups_n=1 teams=2 loaders=1 processors=1", 1, 3},
     {"n3 c24 o70 in9x41 k3x3 p1 bias", "positions=2x32 groups_m=1 groups_n=2 teams=2 loaders=1 processors=2", 1, 4},
@@ -61,7 +61,7 @@ constexpr Forced kForced[] = {
     {"n2 c20 o32 in9x40 k3x3 p1 bias", "positions=2x32 groups_m=1 groups_n=1 loaders=1 fold=2", 1, 3},
     {"n1 c20 o24 in9x20 k3x3 p1 bias relu", "positions=4x16 groups_m=1 groups_n=2 loaders=1 fold=2", 1, 2},
     {"n1 c16 o14 in13x18 k5x3 p2x1 residual affine", "positions=2x8 groups_m=1 groups_n=1 loaders=1 fold=4", 1, 2},
-    {"n2 c24 o70 in7x18 k4x4 s2 p1 bias", "positions=4x8 groups_m=2 groups_n=1 loaders=1 fold=2", 1, 2},
+    {"n2 c24 o70 in7x18 k4x4 s2 p1 bias", "positions=2x8 groups_m=2 groups_n=1 loaders=1 fold=2", 1, 2},
     {"n2 c24 o16 in7x18 k3x3 s2 p1 op1 bias", "positions=2x8 groups_m=1 groups_n=1 teams=2 loaders=1 fold=4", 1, 2},
     {"n1 c32 o40 in9x17 k2x2 s2 bias g2", "positions=4x16 groups_m=1 groups_n=1 loaders=1 resident=1 fold=2", 1, 3},
     {"n1 c16 o21 in6x9 k8x4 s4x2 p2x1", "positions=1x8 groups_m=2 groups_n=1 loaders=1 fold=4", 1, 2},
@@ -74,14 +74,14 @@ constexpr Forced kForced[] = {
      1, 3},
     {"n2 c20 o33 in5x46 k3x3 d2 bias affine", "positions=2x48 groups_m=1 groups_n=1 loaders=2 processors=3 storers=1",
      1, 2},
-    {"n2 c24 o40 in9x17 k2x2 s2 residual",
-     "positions=4x16 groups_m=1 groups_n=1 loaders=1 resident=1 processors=1 storers=1", 1, 3},
+    {"n2 c24 o40 in9x17 k2x2 s2 affine",
+     "positions=4x16 groups_m=1 groups_n=1 loaders=1 resident=1 processors=1 storers=1 store_width=2", 1, 3},
     {"n2 c24 o40 in4x7x21 k2x3x3 s2x2x1 bias silu",
      "positions=4x8 groups_m=1 groups_n=1 loaders=1 processors=2 storers=1", 1, 2},
     {"n1 c16 o20 in3x5x9 k1x2x2 s3x4x3 op1x2x1 bias",
      "positions=2x16 groups_m=1 groups_n=1 loaders=1 processors=2 storers=1", 1, 2},
-    {"n2 c20 o32 in9x40 k3x3 p1 bias residual",
-     "positions=2x32 groups_m=1 groups_n=2 loaders=1 fold=2 processors=1 storers=1", 1, 3},
+    {"n2 c20 o32 in9x40 k3x3 p1 bias",
+     "positions=2x32 groups_m=1 groups_n=2 loaders=1 fold=2 processors=1 storers=1 store_width=4", 1, 3},
     {"n1 c64 o64 in70 k16 s8 p4 bias", "positions=1x16 groups_m=1 groups_n=1 loaders=1 storers=1", 1, 2},
 };
 

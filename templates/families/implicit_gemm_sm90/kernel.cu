@@ -22,12 +22,14 @@ __device__ __forceinline__ void consume(const ConvtArgs& args, const Tiles& tile
     Position position;
     int turn = 0;
     unsigned parity = team == 0 ? 1 : 0;  // the first team waits for nobody at first
+    Multiplied next(work_of(args, tiles, blockIdx.x));
 #pragma unroll 1
     for (long long tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
-        const Multiplied work(work_of(args, tiles, tile));
+        const Multiplied work = next;
         const bool own = turn == team;
         if (++turn == plan::TEAMS) turn = 0;
         if (!own) {
+            next = Multiplied(work_of(args, tiles, tile + gridDim.x));
             position.count += work.chunks;
             continue;
         }
@@ -50,15 +52,18 @@ __device__ __forceinline__ void consume(const ConvtArgs& args, const Tiles& tile
             }
         }
         if (plan::TEAMS > 1 && lane == 0) barrier_arrive(shared + TEAM_BARRIERS_AT + 8 * ((team + 1) % plan::TEAMS));
+        // While the last products are under way. Beyond the last tile there is nothing that is wrong to work out.
+        const Work done = work_of(args, tiles, made_new(tile));
+        const Finish finish(args, done, part);
+        next = Multiplied(work_of(args, tiles, made_new(tile) + gridDim.x));
         if constexpr (!SPLIT) {
             products_wait<0>();
             if (work.chunks > 0 && lane == 0) barrier_arrive(Position{position.count - 1}.empty(shared));
         }
-        const Work done = work_of(args, tiles, made_new(tile));
         if constexpr (STORERS)
-            leave_sums(args, done, part, parity, sums);
+            leave_tile(args, done, part, finish, parity, sums);
         else
-            store_tile(args, done, part, sums);
+            store_tile(args, done, part, finish, sums);
     }
 }
 extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
@@ -72,8 +77,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
         if (plan::RESIDENT) barrier_init(shared + WEIGHTS_BARRIER_AT, 1);
         for (int team = 0; team < plan::TEAMS; ++team) barrier_init(shared + TEAM_BARRIERS_AT + 8 * team, 4 * TEAM);
         for (int warp = 0; STORERS && warp < 4 * CONSUMERS; ++warp) {
-            barrier_init(sums_full(warp), 1);
-            barrier_init(sums_empty(warp), 1);
+            barrier_init(slabs_full(warp), 1);
+            barrier_init(slabs_empty(warp), 1);
         }
         publish_to_tensor_cores();
     }

@@ -117,8 +117,8 @@ __device__ __forceinline__ Part part_of(int group, int warp) {
             TALL ? 0 : group_n * OWN_TILES % ROW_TILES * 8};
 }
 // A consuming warp's first slab.
-__device__ __forceinline__ float* slab_of(int warp) {
-    return reinterpret_cast<float*>(shared_memory() + SLABS_AT) + warp * (OWN_SLABS * SLAB);
+__device__ __forceinline__ char* slab_of(int warp) {
+    return shared_memory() + SLABS_AT + warp * SLAB_BYTES;
 }
 
 // Of the product row that is lane % 16 of the warp's.
@@ -141,60 +141,10 @@ __device__ __forceinline__ EpilogueChannel finish_at(const EpilogueChannel& fini
     return other;
 }
 
-// Outputs of a slab, V neighbours of a line (a piece of an output row and channel) to a thread, and a few of those at a time.
-template <int V>
-__device__ __forceinline__ void store_slab_by(const ConvtArgs& args, const Work& work, const EpilogueChannel& finish,
-                                              const Part& part, int turn, const float* slab) {
-    constexpr int LINES_OF_SLAB = 8 * PASS_PIECES, OF_LINE = PIECE / V, TURNS = ceil_div(LINES_OF_SLAB * OF_LINE, 32);
-    constexpr int BATCH = !STORERS ? 1 : V == 8 || REPAIRED ? 2 : 4;  // as there are registers
-    const int half = turn / PASSES, pass = turn % PASSES;
-    // 8 rows of the product are of one output row.
-    const int line = line_of(work, part.product_row + half * 8), channel = channel_of(part.product_row + half * 8);
-    const bool some = !FOLDED || line < plan::FOLD;
-    Element* const y = static_cast<Element*>(args.y) + work.y;
-    const Element* const residual = static_cast<const Element*>(args.residual) + (layer::RESIDUAL ? work.y : 0);
-#pragma unroll 1
-    for (int first = 0; first < TURNS; first += BATCH) {
-        bool stored[BATCH];
-        index_t at[BATCH];
-        float sums[BATCH][V];
-        EpilogueChannel parts[BATCH];
-        Vector<Element, V> added[BATCH];
-#pragma unroll
-        for (int k = 0; k < BATCH; ++k) {
-            const int i = (first + k) * 32 + int(threadIdx.x % 32), e = i % OF_LINE * V;
-            const bool exists = LINES_OF_SLAB * OF_LINE % (32 * BATCH) == 0 || i < LINES_OF_SLAB * OF_LINE;
-            const int own = exists ? i / OF_LINE : 0, o = own / PASS_PIECES, piece = own % PASS_PIECES;
-            int h, w;
-            find_piece(pass * PASS_PIECES + piece, h, w);
-            const index_t out_h = index_t(work.q_h + part.row + h) * LINES + line;
-            const index_t out_w = index_t(work.q_w + part.column + w) * SW + e;
-            stored[k] = exists && some && out_h < work.out_height && channel + o < work.channels &&
-                        out_w < work.out_width;
-            at[k] = stored[k] ? index_t(channel + o) * work.out_plane + out_h * work.out_width + out_w : 0;
-            load_shared(sums[k], slab + o * SLAB_PITCH + piece * PIECE + e);
-            parts[k] = finish_at(finish, half * 8 + o);
-            if constexpr (layer::RESIDUAL)
-                if (stored[k])
-                    added[k] = load_global_coherent(reinterpret_cast<const Vector<Element, V>*>(residual + at[k]));
-        }
-#pragma unroll
-        for (int k = 0; k < BATCH; ++k) {
-            Vector<Element, V> out;
-#pragma unroll
-            for (int e = 0; e < V; ++e)
-                out[e] = from_float<Element>(
-                    epilogue(sums[k][e], parts[k], layer::RESIDUAL ? to_float(added[k][e]) : 0.0f));
-            if (stored[k]) store_global(reinterpret_cast<Vector<Element, V>*>(y + at[k]), out);
-        }
-    }
-}
-
-// The same, a line at a time by as many threads as it has vectors: wherever lines begin, whole vectors leave, and single
-// elements before and behind them.
-__device__ __forceinline__ void store_slab_by_lines(const ConvtArgs& args, const Work& work,
-                                                    const EpilogueChannel& finish, const Part& part, int turn,
-                                                    const float* slab) {
+// The sums of a slab, a line at a time by as many threads as it has vectors: wherever lines begin, whole vectors leave, and
+// single elements before and behind them.
+__device__ __forceinline__ void store_slab(const ConvtArgs& args, const Work& work, const EpilogueChannel& finish,
+                                           const Part& part, int turn, const float* slab) {
     constexpr int LANES = PIECE / VECTOR < 32 ? floor_power_of_two(PIECE / VECTOR > 0 ? PIECE / VECTOR : 1) : 32;
     const int half = turn / PASSES, pass = turn % PASSES, lane = threadIdx.x % 32;
     const int line = line_of(work, part.product_row + half * 8), channel = channel_of(part.product_row + half * 8);
@@ -215,26 +165,6 @@ __device__ __forceinline__ void store_slab_by_lines(const ConvtArgs& args, const
         store_line<ceil_div(PIECE, LANES * VECTOR)>(args, at, count, lane % LANES, LANES, parts,
                                                     SlabRow{slab + o * SLAB_PITCH + piece * PIECE});
     }
-}
-
-// wide: whether STORE_WIDTH elements lie as one vector in every row of y.
-__device__ __forceinline__ void store_slab(const ConvtArgs& args, const Work& work, const EpilogueChannel& finish,
-                                           const Part& part, int turn, bool wide, const float* slab) {
-    if constexpr (STORERS || plan::STORE_WIDTH == VECTOR) {
-        if (wide) {
-            store_slab_by<plan::STORE_WIDTH>(args, work, finish, part, turn, slab);
-            return;
-        }
-    }
-    // Those who do nothing else store more at a time; those who multiply had better take few turns.
-    if constexpr (!STORERS)
-        store_slab_by_lines(args, work, finish, part, turn, slab);
-    else if constexpr (plan::STORE_WIDTH > 1)
-        store_slab_by<1>(args, work, finish, part, turn, slab);
-}
-__device__ __forceinline__ bool is_wide(const ConvtArgs& args, const Work& work) {
-    return plan::STORE_WIDTH == 1 ||
-           widest_access(work.out_width, args.y, layer::RESIDUAL ? args.residual : nullptr, nullptr) >= plan::STORE_WIDTH;
 }
 
 // Those of one slab that are NaN, by the definition.
@@ -265,13 +195,110 @@ __device__ __forceinline__ void finish_sums(const Work& work, const Part& part, 
         forget_unreached(work, part.product_row, work.q_h + part.row, work.q_w + part.column + threadIdx.x % 4 * 2, sums);
 }
 
-// Of a warp that multiplies and stores.
-__device__ __forceinline__ void store_tile(const ConvtArgs& args, const Work& work, const Part& part, Sums& sums) {
-    const EpilogueChannel finish = finish_of(args, work, part);
-    finish_sums(work, part, sums);
+// What becomes of a thread's sums, which are of two rows of the product.
+struct Finish {
+    EpilogueChannel channels[2];
+    __device__ __forceinline__ Finish(const ConvtArgs& args, const Work& work, const Part& part) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const int channel = channel_of(part.product_row + half * 8 + threadIdx.x % 32 / 4);
+            if ((layer::HAS_BIAS || layer::AFFINE) && channel < work.channels)
+                channels[half] = epilogue_channel(args, work.channel + channel);
+        }
+    }
+};
+
+// Finished outputs of 8 channels and one pass, as the strips of a slab: [strip of a channel][channel]. zero: see write_slab.
+template <int HALF, int PASS>
+__device__ __forceinline__ void write_strips(const Finish& finish, const Sums& sums, unsigned zero, char* slab) {
+    constexpr int RUN = 2 * SW, V = widest(RUN, VECTOR);
     const int lane = threadIdx.x % 32;
-    const bool wide = is_wide(args, work);
-    float* const slab = slab_of(threadIdx.x / 32);
+    Element* const target = reinterpret_cast<Element*>(slab + lane / 4 * STRIP_PITCH) + lane % 4 * RUN;
+    static_for<0, SLAB_STRIPS * STRIP_TILES>([&](auto tile) {
+        constexpr int T = decltype(tile)::value, N = PASS * SLAB_STRIPS * STRIP_TILES + T;
+        constexpr int AT = T / STRIP_TILES * (8 * STRIP_PITCH) + T % STRIP_TILES * TILE_BYTES;
+        Element run[RUN];
+        static_for<0, RUN>([&](auto at) {
+            constexpr int E = decltype(at)::value / SW, R = decltype(at)::value % SW;
+            float sum = EXACT_ZERO;
+            if constexpr (Horizontal::used(R)) {
+                sum = sums[Horizontal::rank(R)][N / RUN_TILES][N % RUN_TILES * 4 + 2 * HALF + E];
+                if constexpr (SW > 1) sum = __uint_as_float(__float_as_uint(sum) ^ zero);
+            }
+            run[at] = from_float<Element>(epilogue(sum, finish.channels[HALF], 0.0f));
+        });
+#pragma unroll
+        for (int i = 0; i < RUN; i += V) {
+            Vector<Element, V> v;
+#pragma unroll
+            for (int e = 0; e < V; ++e) v[e] = run[i + e];
+            *reinterpret_cast<Vector<Element, V>*>(target + AT / int(sizeof(Element)) + i) = v;
+        }
+    });
+}
+
+// Stores the strips of a slab, STORE_WIDTH outputs a thread and time.
+__device__ __forceinline__ void store_strips(const ConvtArgs& args, const Work& work, const Part& part, int turn,
+                                             const char* slab) {
+    constexpr int V = plan::STORE_WIDTH, COUNT = 8 * SLAB_STRIPS, OF_STRIP = STRIP / V;  // lanes
+    constexpr int LANES = OF_STRIP < 32 ? OF_STRIP : 32, AT_ONCE = OF_STRIP < 32 ? floor_power_of_two(32 / OF_STRIP) : 1;
+    constexpr int PARTS_OF_STRIP = ceil_div(OF_STRIP, 32), TURNS = ceil_div(COUNT, AT_ONCE) * PARTS_OF_STRIP;
+    constexpr int MOST = STORERS ? 8 : 4, BATCH = TURNS < MOST ? TURNS : MOST;
+    const int half = turn / STRIP_PASSES, first = turn % STRIP_PASSES * SLAB_STRIPS, lane = threadIdx.x % 32;
+    // 8 rows of the product are of one output row.
+    const int line = line_of(work, part.product_row + half * 8), channel = channel_of(part.product_row + half * 8);
+    const int own = lane / LANES, own_e = lane % LANES * V;
+    const bool some = (!FOLDED || line < plan::FOLD) && (32 % LANES == 0 && AT_ONCE * LANES == 32 || own < AT_ONCE);
+    Element* const y = static_cast<Element*>(args.y) + work.y;
+#pragma unroll 1
+    for (int item = 0; item < TURNS; item += BATCH) {
+        bool stored[BATCH];
+        Element* to[BATCH];
+        Vector<Element, V> outputs[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            const int i = (item + k) / PARTS_OF_STRIP * AT_ONCE + own, e = (item + k) % PARTS_OF_STRIP * (32 * V) + own_e;
+            const int o = i % 8, strip = i / 8, tile = (first + strip) * STRIP_TILES;
+            const index_t h = index_t(work.q_h + part.row + tile / LINE_TILES) * LINES + line;
+            const index_t w = index_t(work.q_w + part.column + tile % LINE_TILES * 8) * SW + e;
+            const bool exists = (COUNT % AT_ONCE == 0 && TURNS % BATCH == 0 || i < COUNT) &&
+                                (OF_STRIP % 32 == 0 || OF_STRIP < 32 || e < STRIP);
+            stored[k] = exists && some && h < work.out_height && channel + o < work.channels && w < work.out_width;
+            to[k] = y + (index_t(channel + o) * work.out_plane + h * work.out_width + w);
+            outputs[k] = *reinterpret_cast<const Vector<Element, V>*>(
+                slab + (exists ? i * STRIP_PITCH + e * int(sizeof(Element)) : 0));
+        }
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k)
+            if (stored[k]) store_global(reinterpret_cast<Vector<Element, V>*>(to[k]), outputs[k]);
+    }
+}
+
+// Whether some sum of the warp is not finite.
+__device__ __forceinline__ bool is_broken(const Sums& sums) {
+    float probe = 0;
+#pragma unroll
+    for (int set = 0; set < COLUMN_SETS; ++set)
+#pragma unroll
+        for (int run = 0; run < RUNS; ++run)
+#pragma unroll
+            for (int i = 0; i < RUN_SUMS; ++i) probe = fmaf(sums[set][run][i], 0.0f, probe);
+    return __any_sync(0xffffffff, probe != 0.0f) != 0;
+}
+// Whether the warp's outputs may leave as strips: STORE_WIDTH elements lie as one vector in every row of y, and no sum is
+// to be repaired.
+__device__ __forceinline__ bool leaves_strips(const ConvtArgs& args, const Work& work, const Sums& sums) {
+    if constexpr (layer::RESIDUAL) return false;
+    const bool wide = plan::STORE_WIDTH == 1 ||
+                      widest_access(work.out_width, args.y, nullptr, nullptr) >= plan::STORE_WIDTH;
+    return wide && !(REPAIRED && is_broken(sums));
+}
+
+// Stores the sums of a warp that leave otherwise.
+__device__ __forceinline__ void store_sums(const ConvtArgs& args, const Work& work, const Part& part, Sums& sums) {
+    const EpilogueChannel finish = finish_of(args, work, part);
+    const int lane = threadIdx.x % 32;
+    float* const slab = reinterpret_cast<float*>(slab_of(threadIdx.x / 32));
     float* const target = slab + lane / 4 * SLAB_PITCH + lane % 4 * (2 * SW);
 #pragma unroll 1
     for (int turn = 0; turn < SLABS; ++turn) {  // the code that stores is there once
@@ -283,37 +310,60 @@ __device__ __forceinline__ void store_tile(const ConvtArgs& args, const Work& wo
         __syncwarp();
         if constexpr (REPAIRED)
             if (__any_sync(0xffffffff, probe != 0.0f)) repair_slab(work, part, turn, slab);  // NaN, and so are those
-        store_slab(args, work, finish, part, turn, wide, slab);
+        store_slab(args, work, finish, part, turn, slab);
         __syncwarp();
     }
 }
 
-// Between a warp that multiplies and the one that stores its sums: two barriers, full and empty, and whether sums are to be
-// repaired.
-constexpr int SUMS_BARRIERS_AT = TEAM_BARRIERS_AT + 8 * plan::TEAMS, REPAIRS_AT = SUMS_BARRIERS_AT + 16 * 4 * CONSUMERS;
-constexpr int SHARED_BYTES = STORERS ? REPAIRS_AT + 4 * 4 * CONSUMERS : SUMS_BARRIERS_AT;
-__device__ __forceinline__ unsigned sums_full(int warp) { return shared_address(shared_memory()) + SUMS_BARRIERS_AT + 16 * warp; }
-__device__ __forceinline__ unsigned sums_empty(int warp) { return sums_full(warp) + 8; }
-__device__ __forceinline__ int& repairs(int warp) { return reinterpret_cast<int*>(shared_memory() + REPAIRS_AT)[warp]; }
-
-// Of a warp that leaves its sums to another. parity: of the tile's number.
-__device__ __forceinline__ void leave_sums(const ConvtArgs& args, const Work& work, const Part& part, unsigned parity,
+// Of a warp that multiplies and stores.
+__device__ __forceinline__ void store_tile(const ConvtArgs& args, const Work& work, const Part& part, const Finish& finish,
                                            Sums& sums) {
     finish_sums(work, part, sums);
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    float* const target = slab_of(warp) + lane / 4 * SLAB_PITCH + lane % 4 * (2 * SW);
-    barrier_wait(sums_empty(warp), parity ^ 1);
-    [[maybe_unused]] float probe = 0;
-    static_for<0, SLABS>([&](auto t) {
-        constexpr int TURN = decltype(t)::value;
-        write_slab<TURN / PASSES, TURN % PASSES>(target + TURN * SLAB, sums, args.batch < 0 ? TURN : 0, probe);
-    });
-    if constexpr (REPAIRED) {
-        const bool any = __any_sync(0xffffffff, probe != 0.0f);
-        if (lane == 0) repairs(warp) = any;
+    if (!leaves_strips(args, work, sums)) {
+        store_sums(args, work, part, sums);
+        return;
     }
+    char* const slab = slab_of(threadIdx.x / 32);
+#pragma unroll 1
+    for (int turn = 0; turn < STRIP_SLABS; ++turn) {
+        const unsigned zero = args.batch < 0 ? turn : 0;
+        static_for<0, STRIP_SLABS>([&](auto t) {
+            if (turn == t)
+                write_strips<decltype(t)::value / STRIP_PASSES, decltype(t)::value % STRIP_PASSES>(finish, sums, zero, slab);
+        });
+        __syncwarp();
+        store_strips(args, work, part, turn, slab);
+        __syncwarp();
+    }
+}
+
+// Between a warp that multiplies and the one that stores its outputs: two barriers, full and empty, and whether there are
+// strips.
+constexpr int SLABS_BARRIERS_AT = TEAM_BARRIERS_AT + 8 * plan::TEAMS, LEFT_AT = SLABS_BARRIERS_AT + 16 * 4 * CONSUMERS;
+constexpr int SHARED_BYTES = STORERS ? LEFT_AT + 4 * 4 * CONSUMERS : SLABS_BARRIERS_AT;
+__device__ __forceinline__ unsigned slabs_full(int warp) { return shared_address(shared_memory()) + SLABS_BARRIERS_AT + 16 * warp; }
+__device__ __forceinline__ unsigned slabs_empty(int warp) { return slabs_full(warp) + 8; }
+__device__ __forceinline__ int& left_strips(int warp) { return reinterpret_cast<int*>(shared_memory() + LEFT_AT)[warp]; }
+
+// Of a warp that leaves its outputs to another, where it can. parity: of the tile's number.
+__device__ __forceinline__ void leave_tile(const ConvtArgs& args, const Work& work, const Part& part, const Finish& finish,
+                                           unsigned parity, Sums& sums) {
+    finish_sums(work, part, sums);
+    const int warp = threadIdx.x / 32;
+    char* const slabs = slab_of(warp);
+    barrier_wait(slabs_empty(warp), parity ^ 1);
+    const bool strips = leaves_strips(args, work, sums);
+    if (strips)
+        static_for<0, STRIP_SLABS>([&](auto t) {
+            constexpr int TURN = decltype(t)::value;
+            write_strips<TURN / STRIP_PASSES, TURN % STRIP_PASSES>(finish, sums, args.batch < 0 ? TURN : 0,
+                                                                   slabs + TURN * STRIP_SLAB);
+        });
+    else
+        store_sums(args, work, part, sums);
+    if (threadIdx.x % 32 == 0) left_strips(warp) = strips;
     __syncwarp();
-    if (lane == 0) barrier_arrive(sums_full(warp));
+    if (threadIdx.x % 32 == 0) barrier_arrive(slabs_full(warp));
 }
 
 // Stores what the warps of the same number in all warpgroups leave.
@@ -323,21 +373,17 @@ __device__ __forceinline__ void store_left(const ConvtArgs& args, const Tiles& t
 #pragma unroll 1
     for (long long tile = blockIdx.x; tile < tiles.count; tile += gridDim.x, parity ^= 1) {
         const Work work = work_of(args, tiles, tile);
-        const bool wide = is_wide(args, work);
 #pragma unroll 1
         for (int group = 0; group < TEAM; ++group) {
             const int warp = group * 4 + own;
             const Part part = part_of(group, own);
-            const EpilogueChannel finish = finish_of(args, work, part);
-            barrier_wait(sums_full(warp), parity);
+            barrier_wait(slabs_full(warp), parity);
+            if (left_strips(warp))
 #pragma unroll 1
-            for (int turn = 0; turn < SLABS; ++turn) {
-                float* const slab = slab_of(warp) + turn * SLAB;
-                if (REPAIRED && repairs(warp)) repair_slab(work, part, turn, slab);
-                store_slab(args, work, finish, part, turn, wide, slab);
-            }
+                for (int turn = 0; turn < STRIP_SLABS; ++turn)
+                    store_strips(args, work, part, turn, slab_of(warp) + turn * STRIP_SLAB);
             __syncwarp();
-            if (threadIdx.x % 32 == 0) barrier_arrive(sums_empty(warp));
+            if (threadIdx.x % 32 == 0) barrier_arrive(slabs_empty(warp));
         }
     }
 }

@@ -10,7 +10,7 @@
 // bulk copies, with each chunk, or once where there is room for all. Teams of the other warpgroups take tiles in turn, 64
 // channels a warpgroup, so that one team stores while another multiplies. Depth taps only lengthen the loop over chunks.
 // Sums go through slabs of shared memory, a warp its own, where column phases come to lie side by side, and leave as lines.
-// Where there are warpgroups that store, those that multiply leave all their sums there and go on with the next tile.
+// Where there are warpgroups that store, those that multiply leave all of their outputs there and go on with the next tile.
 
 // Constants of the tile.
 constexpr bool NARROW = sizeof(Element) == 2;
@@ -93,11 +93,28 @@ constexpr int PASS_TILES = PASS_PIECES * PIECE_TILES, PASSES = OWN_TILES / PASS_
 constexpr int SLAB_PITCH = PASS_PIECES * PIECE + (SW == 2 ? 48 - PASS_PIECES * PIECE % 32
                                                           : 40 - PASS_PIECES * PIECE % 32) % 32;
 constexpr int SLAB = 8 * SLAB_PITCH;  // floats
-constexpr int SLABS = 2 * PASSES, OWN_SLABS = STORERS ? SLABS : 1;  // that a warp's sums fill; that it has
+constexpr int SLABS = 2 * PASSES;  // that a warp's sums would fill
+
+// Where rows of y allow it, finished outputs leave instead, as strips: pieces of an output row and channel. A slab has some
+// of 8 channels; a warp has one, or, where others store, as many as its sums fill.
+constexpr int TILE_BYTES = 8 * SW * int(sizeof(Element));
+constexpr int fit(int most, int bytes) { return bytes < most ? most / bytes : 1; }
+constexpr int STRIP_TILES = largest_divisor(LINE_TILES, fit(512, TILE_BYTES));
+constexpr int STRIP = 8 * STRIP_TILES * SW, STRIP_BYTES = STRIP_TILES * TILE_BYTES;
+constexpr int SLAB_STRIPS = largest_divisor(OWN_TILES / STRIP_TILES, fit(256, STRIP_BYTES));  // of a channel
+constexpr int STRIP_PASSES = OWN_TILES / (SLAB_STRIPS * STRIP_TILES), STRIP_SLABS = 2 * STRIP_PASSES;
+// Strips of neighbouring channels meet different banks.
+constexpr int BANKS = 128, STRIP_STEP = TILE_BYTES < 32 ? TILE_BYTES : 32;
+constexpr int STRIP_PITCH = STRIP_BYTES % BANKS < STRIP_STEP           ? floor_to(STRIP_BYTES, BANKS) + STRIP_STEP
+                            : STRIP_BYTES % BANKS > BANKS - STRIP_STEP ? round_up(STRIP_BYTES, BANKS) + STRIP_STEP
+                                                                       : STRIP_BYTES;
+constexpr int STRIP_SLAB = 8 * SLAB_STRIPS * STRIP_PITCH;  // bytes
 
 // In bytes.
+constexpr int SUMS_BYTES = SLAB * 4, STRIPS_BYTES = layer::RESIDUAL ? 0 : (STORERS ? STRIP_SLABS : 1) * STRIP_SLAB;
+constexpr int SLAB_BYTES = SUMS_BYTES > STRIPS_BYTES ? SUMS_BYTES : STRIPS_BYTES;  // of a warp
 constexpr int WEIGHTS_AT = plan::STAGES * STAGE * 16, SLABS_AT = WEIGHTS_AT + (plan::RESIDENT ? WEIGHT_SET * 16 : 0);
-constexpr int BARRIERS_AT = SLABS_AT + 4 * CONSUMERS * OWN_SLABS * SLAB * 4;
+constexpr int BARRIERS_AT = SLABS_AT + 4 * CONSUMERS * SLAB_BYTES;
 
 // Sums come out as NaN where a factor cannot be split, and where weights of zero meet what is not finite.
 constexpr bool REPAIRED = SPLIT || FOLDED;
@@ -107,7 +124,7 @@ constexpr int EVEN_REGISTERS = 65536 / (THREADS * plan::MIN_BLOCKS) / 8 * 8;
 constexpr int OWN_SUMS = 4 * OWN_TILES * (COLUMN_SETS + (SPLIT ? 1 : 0));
 constexpr int CONSUMER_REGISTERS = OWN_SUMS + 40 > EVEN_REGISTERS ? round_up(OWN_SUMS + 40, 8)
                                                                               : EVEN_REGISTERS;
-constexpr int STORER_REGISTERS = REPAIRED ? 88 : 80;
+constexpr int STORER_REGISTERS = 80;
 constexpr int LEFT_REGISTERS = (EVEN_REGISTERS * (CONSUMERS + plan::LOADERS + plan::STORERS) -
                                 CONSUMER_REGISTERS * CONSUMERS - STORER_REGISTERS * plan::STORERS) /
                                plan::LOADERS / 8 * 8;

@@ -236,7 +236,8 @@ TEST(ImplicitGemmSm90, ResourcesOfFoldedTiles) {
     ASSERT_EQ(tile.unsupported(layer, kHopper, false), "");
     EXPECT_EQ(tile.block_channels(40), 16);
     // o + 1 - k from -2 to 6, in steps of 3: input rows 0 to 2. A step of 2 input rows to the next position.
-    const std::size_t input = 2 * (2 + 3) * 32 * 16, weights = 3 * 2 * 128 * 16, slab = 8 * (64 + 8) * 4;
+    // A slab: 2 strips of 32 outputs of 8 channels, 32 bytes between them.
+    const std::size_t input = 2 * (2 + 3) * 32 * 16, weights = 3 * 2 * 128 * 16, slab = 8 * 2 * (32 * 4 + 32);
     EXPECT_EQ(tile.shared_bytes(layer), 2 * (input + weights) + 8 * slab + 2 * 16 + 8 + 8);
     EXPECT_EQ(tile.packed_bytes(layer), static_cast<std::int64_t>(3 * weights));  // blocks of channels
     // 20 output rows are 4 positions of 6, so 2 tiles.

@@ -117,7 +117,7 @@ TEST(Render, WarpgroupsCompileForHopper) {
               "implicit_gemm_sm90 positions=2x32 groups_m=1 "
               "groups_n=1 teams=1 loaders=1 chunk=32 stages=3 "
               "min_blocks=2 resident=1 storers=0"},
-             {"n4 c40 o70 in16x20 k4x4 s2 p1 bias f16 residual",
+             {"n4 c40 o70 in16x20 k4x4 s2 p1 bias f16 affine",
               "implicit_gemm_sm90 positions=4x16 groups_m=2 groups_n=1 teams=1 loaders=1 chunk=16 stages=2 resident=0 "
               "storers=1 store_width=8"},
          }) {
