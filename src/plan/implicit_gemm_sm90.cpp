@@ -14,8 +14,8 @@ namespace {
 using Found = std::pair<double, ImplicitGemmSm90Tile>;
 
 // groups_m, groups_n and teams.
-constexpr std::array<std::array<int, 3>, 6> kGroups = {
-    {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {3, 1, 1}, {2, 1, 2}, {1, 2, 2}}};
+constexpr std::array<std::array<int, 3>, 7> kGroups = {
+    {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {3, 1, 1}, {1, 1, 2}, {2, 1, 2}, {1, 2, 2}}};
 
 // Folds that fill the rows of a product with the channels of a group or the phases of the stride.
 std::vector<int> useful_folds(const ImplicitGemmLayer& layer, const UnrolledWork& work, int groups_m) {
@@ -75,7 +75,7 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
                     for (const int blocks : {1, 2}) {
                         if (blocks > 1 && m * n * teams > 1) continue;
                         tile.min_blocks = blocks, tile.storers = 0;
-                        tile.loaders = blocks > 1 || teams > 1 ? 1 : 2;  // where there is room for registers
+                        tile.loaders = blocks > 1 || m * n * teams > 2 ? 1 : 2;  // where there is room for registers
                         consider();
                     }
                     if (teams > 1) continue;

@@ -6,23 +6,25 @@
 namespace convt_jit {
 namespace {
 
-// Cycles of an H100, fit to measurements (bench/results).
-constexpr double kTensorShare = 0.85;  // of the rate that products reach
-constexpr double kLoadTurn = 1200;     // from the first load of a batch until its cells are written
-constexpr double kLoadOfTurn = 40;     // of that for each load of a thread
-constexpr double kHandOver = 120;      // of a chunk, from those who load to those who multiply
-constexpr double kStore = 70;          // of a warp that does nothing else, for what its threads store at once
-constexpr double kOwnStore = 20;       // of a warp that multiplies
-constexpr double kFirstTile = 5000;    // until the first products of a block
+// Cycles, fit to measurements on an H200 (bench/results/h200-strips-trials.json).
+constexpr double kTensorShare = 0.6;  // of the rate that products reach
+constexpr double kGlobalShare = 1.4;  // of what other kernels reach
+constexpr double kLoadTurn = 950;     // from the first load of a batch until its cells are written
+constexpr double kLoadOfTurn = 25;    // of that for each load of a thread
+constexpr double kHandOver = 120;     // of a chunk, from those who load to those who multiply
+constexpr double kWritten = 6;        // of a thread and an output that it finishes
+constexpr double kStore = 120;        // of a warp that does nothing else, for what its threads store at once
+constexpr double kOwnStore = 5;       // of a warp that multiplies
+constexpr double kFirstTile = 5000;   // until the first products of a block
 
 // What measured times were more, against the other families' models (bench/results/h200-tuned-*.json).
 constexpr double kUnmodelled = 1.05, kUnmodelledTf32 = 1.25;
-constexpr double kFolded = 1.15;       // weights of zero; less where products are three
+constexpr double kFolded = 1.06;       // weights of zero; less where products are three
 constexpr double kEmptyPhases = 2;     // outputs that have no taps, which others write without a tile of their own
 constexpr double kLongStride = 1.4;    // 3 and 4 along width: many column phases of few products
 constexpr double kLongerStride = 2.2;  // beyond
 constexpr double kSmallGroups = 2;     // groups of less than 32 channels: much is loaded for little
-constexpr double kSmallBlocks = 1.3, kShortRing = 0.18;
+constexpr double kSmallBlocks = 1.3, kShortRing = 0.11;
 
 }  // namespace
 
@@ -48,7 +50,7 @@ double implicit_gemm_sm90_cycles(const ImplicitGemmLayer& layer, const UnrolledW
                             (folded ? r.row_taps : layer.mean_taps_h) * h.taps * r.steps * (layer.split ? 3 : 1);
     // A product reads 64 cells and its columns' twice, and multiplies two cycles for a column. One warpgroup alone
     // leaves a pause between its products.
-    const bool lonely = t.groups_m * t.groups_n * t.min_blocks == 1;
+    const bool lonely = t.groups_m * t.groups_n * t.teams * t.min_blocks == 1;
     const double product = std::max(r.columns / 2.0, 16 + r.columns / 4.0) / kTensorShare;
     const double tensor = products * (lonely ? std::max(product, 61 + 0.61 * r.columns) : product);
     const double joins = layer.split ? products / 3 / t.join * r.columns / 2 * 4 / kIssue : 0;
@@ -68,10 +70,9 @@ double implicit_gemm_sm90_cycles(const ImplicitGemmLayer& layer, const UnrolledW
     const double fresh = static_cast<double>(t.positions[0]) * r.row_step * t.positions[1] * layer.in_per_group *
                          element * full / (channel_blocks * r.row_phases);
     const double store_bytes = outputs * full * channels_full * element * 1.05;
-    const double global = (fresh + store_bytes) / kGlobalBytes;
-    const double written = outputs / (128.0 * t.groups_m * t.groups_n) * 2;  // to slabs
-    const double at_once = outputs / (128.0 * t.groups_m * t.groups_n) / t.store_width;
-    const double epilogue = written + (t.storers > 0 ? kHandOver : at_once * kOwnStore);
+    const double global = (fresh + store_bytes) / (kGlobalBytes * kGlobalShare);
+    const double own = outputs / (128.0 * t.groups_m * t.groups_n);  // of a thread
+    const double epilogue = own * kWritten + (t.storers > 0 ? kHandOver : own / t.store_width * kOwnStore);
     const double stores = t.storers > 0 ? outputs / 128 / t.store_width * kStore : 0;
 
     // What one tile takes after the other, and what several at a time share.

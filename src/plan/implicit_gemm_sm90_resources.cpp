@@ -132,9 +132,12 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
         return fmt::format("more than {} matrix products are unrolled", kMostProducts);
     const std::int64_t even = std::min<std::int64_t>(65536 / (r.threads * t.min_blocks) / 8 * 8, 255);
     const std::int64_t sums = 4 * own * (h.used + (layer.split ? 1 : 0));
-    const std::int64_t consumer = std::max((sums + 40 + 7) / 8 * 8, even);
-    constexpr std::int64_t storer = 80;
-    const std::int64_t left = even * (groups + t.loaders + t.storers) - consumer * groups - storer * t.storers;
+    constexpr std::int64_t kStorer = 80, kLoader = 104;
+    const std::int64_t all = even * (groups + t.loaders + t.storers) - kStorer * t.storers;
+    const std::int64_t least = (sums + 40 + 7) / 8 * 8, spare = (all - kLoader * t.loaders) / groups / 8 * 8;
+    const std::int64_t consumer =
+        std::max({even, least, layer.split ? 0 : std::min({spare, least + 32, std::int64_t{240}})});
+    const std::int64_t left = all - consumer * groups;
     const std::int64_t producer = std::min<std::int64_t>(left / t.loaders / 8 * 8, 152);
     r.registers = even;
     if (consumer > 240 && consumer > even)

@@ -24,6 +24,8 @@ std::string render_wgmma(int columns) {
     values["a"] = std::to_string(sums);
     values["b"] = std::to_string(sums + 1);
     values["keep"] = std::to_string(sums + 2);
+    values["a_high"] = std::to_string(sums + 3);
+    values["b_high"] = std::to_string(sums + 4);
     kainjow::mustache::mustache wrapper(template_text("device/wgmma.mustache"));
     if (!wrapper.is_valid()) throw UnsupportedError("templates/device/wgmma.mustache: " + wrapper.error_message());
     wrapper.set_custom_escape([](const std::string& text) { return text; });  // C++ is not HTML

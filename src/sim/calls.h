@@ -19,7 +19,7 @@ struct Span {
 struct Product {
     void (*run)(const Product& product) = nullptr;
     float* sums = nullptr;
-    unsigned long long a = 0, b = 0;  // operands, as wgmma takes them
+    unsigned a = 0, b = 0;  // operands, as wgmma takes them
     bool keep = false;
 };
 

@@ -76,31 +76,30 @@ __device__ __forceinline__ void set_registers() {
 }
 
 // An operand of wgmma without swizzle: cells of 16 bytes, of which 8 neighbouring rows (of a) or columns (of b) form a
-// block. `across`: bytes from a cell to the one of the same row that goes on along the summed axis; `down`: bytes from a
-// block of 8 to the next.
-__device__ __forceinline__ unsigned long long operand(unsigned shared, unsigned across, unsigned down) {
-    return (unsigned long long)((shared & 0x3ffff) >> 4) | (unsigned long long)(across >> 4) << 16 |
-           (unsigned long long)(down >> 4) << 32;
+// block. `across`: bytes from a cell to the one of the same row that goes on along the summed axis. The bytes from a block
+// of 8 to the next (`down`) are wgmma's constant. One more is the operand that begins a cell later.
+__device__ __forceinline__ unsigned operand(unsigned shared, unsigned across) {
+    return (shared & 0x3ffff) >> 4 | across >> 4 << 16;
 }
 
 #ifdef CONVT_SIM
 // One of the two cells of a row (of a) or column (of b).
-__device__ inline const unsigned* cell_of_operand(unsigned long long operand, int row, int half) {
+template <int DOWN>
+__device__ inline const unsigned* cell_of_operand(unsigned operand, int row, int half) {
     const auto bytes = [&](int first_bit) { return unsigned(operand >> first_bit & 0x3fff) << 4; };
-    return reinterpret_cast<const unsigned*>(shared_memory() + bytes(0) + half * bytes(16) + row / 8 * bytes(32) +
-                                             row % 8 * 16);
+    return reinterpret_cast<const unsigned*>(shared_memory() + bytes(0) + half * bytes(16) + row / 8 * DOWN + row % 8 * 16);
 }
 
 // What a thread has of a product of a warpgroup.
-template <class T, int COLUMNS>
+template <class T, int COLUMNS, int A_DOWN, int B_DOWN>
 inline void multiply_own(const convt_sim::Product& product) {
     const int warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
     for (int i = 0; i < COLUMNS / 2; ++i) {
         const int row = warp * 16 + lane / 4 + i / 2 % 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
         double sum = product.keep ? product.sums[i] : 0;
         for (int half = 0; half < 2; ++half) {
-            const unsigned* const a = cell_of_operand(product.a, row, half);
-            const unsigned* const b = cell_of_operand(product.b, column, half);
+            const unsigned* const a = cell_of_operand<A_DOWN>(product.a, row, half);
+            const unsigned* const b = cell_of_operand<B_DOWN>(product.b, column, half);
             for (int k = 0; k < 4; ++k) sum += product_of_words<T>(a[k], b[k]);
         }
         product.sums[i] = cut_off(sum);
@@ -128,6 +127,14 @@ __device__ __forceinline__ void products_wait() {
 #else
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(NEWEST) : "memory");
 #endif
+}
+
+// The same value, of which all lanes of the warp have one, in a register of the warp: operands of wgmma are taken from there.
+__device__ __forceinline__ unsigned of_warp(unsigned value) {
+#ifndef CONVT_SIM
+    asm("redux.sync.or.b32 %0, %0, 0xffffffff;" : "+r"(value));
+#endif
+    return value;
 }
 
 // The same value, and the compiler does not know that it is.

@@ -42,8 +42,8 @@ __device__ __forceinline__ void consume(const ConvtArgs& args, const Tiles& tile
             const int stage = position.slot() * (STAGE * 16);
             const int kd = work.first_tap_d + chunk / DEPTH_CHUNKS * layer::TAP_STEP_D;
             const int weights = plan::RESIDENT ? (kd * DEPTH_CHUNKS + chunk % DEPTH_CHUNKS) * (WEIGHT_STAGE * 16) : stage;
-            multiply_stage(operand(first_a + weights, BLOCK_ROWS * 16, 128),
-                           operand(first_b + stage, PLANE * 16, TALL ? ROW_STEP * TILE_W * 16 : 128), work.taps_h, sums);
+            multiply_stage(of_warp(operand(first_a + weights, BLOCK_ROWS * 16)), of_warp(operand(first_b + stage, PLANE * 16)),
+                           work.taps_h, sums);
             if constexpr (SPLIT) {
                 if (lane == 0) barrier_arrive(position.empty(shared));
             } else {  // the products of the chunk before are done

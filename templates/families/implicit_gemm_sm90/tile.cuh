@@ -121,13 +121,19 @@ constexpr bool REPAIRED = SPLIT || FOLDED;
 
 // A thread's registers, as launched, of consumers, of storers and of producers, which get what is left.
 constexpr int EVEN_REGISTERS = 65536 / (THREADS * plan::MIN_BLOCKS) / 8 * 8;
+constexpr int ALL_REGISTERS = EVEN_REGISTERS * (CONSUMERS + plan::LOADERS + plan::STORERS), STORER_REGISTERS = 80;
 constexpr int OWN_SUMS = 4 * OWN_TILES * (COLUMN_SETS + (SPLIT ? 1 : 0));
-constexpr int CONSUMER_REGISTERS = OWN_SUMS + 40 > EVEN_REGISTERS ? round_up(OWN_SUMS + 40, 8)
-                                                                              : EVEN_REGISTERS;
-constexpr int STORER_REGISTERS = 80;
-constexpr int LEFT_REGISTERS = (EVEN_REGISTERS * (CONSUMERS + plan::LOADERS + plan::STORERS) -
-                                CONSUMER_REGISTERS * CONSUMERS - STORER_REGISTERS * plan::STORERS) /
-                               plan::LOADERS / 8 * 8;
+// What consumers need beside their sums, and what they had better have where those who load can spare it.
+constexpr int LEAST_REGISTERS = round_up(OWN_SUMS + 40, 8);
+constexpr int MOST_REGISTERS = SPLIT ? LEAST_REGISTERS : LEAST_REGISTERS < 208 ? LEAST_REGISTERS + 32 : 240;
+constexpr int SPARE_REGISTERS =
+    (ALL_REGISTERS - STORER_REGISTERS * plan::STORERS - 104 * plan::LOADERS) / CONSUMERS / 8 * 8;
+constexpr int OWN_REGISTERS = SPARE_REGISTERS > MOST_REGISTERS    ? MOST_REGISTERS
+                              : SPARE_REGISTERS > LEAST_REGISTERS ? SPARE_REGISTERS
+                                                                  : LEAST_REGISTERS;
+constexpr int CONSUMER_REGISTERS = OWN_REGISTERS > EVEN_REGISTERS ? OWN_REGISTERS : EVEN_REGISTERS;
+constexpr int LEFT_REGISTERS =
+    (ALL_REGISTERS - CONSUMER_REGISTERS * CONSUMERS - STORER_REGISTERS * plan::STORERS) / plan::LOADERS / 8 * 8;
 constexpr int PRODUCER_REGISTERS = LEFT_REGISTERS < 152 ? LEFT_REGISTERS : 152;  // more would be held than ptxas keeps
 constexpr bool UNEVEN = STORERS || CONSUMER_REGISTERS > EVEN_REGISTERS;
 

@@ -78,10 +78,10 @@ TEST(Hopper, AWarpgroupMultiplies) {
     publish_to_tensor_cores();
     __syncthreads();
     float sums[8];
-    const auto a = operand(shared_address(cells), 64 * 16, 128), b = operand(shared_address(cells + 2048), 16 * 16, 128);
+    const auto a = operand(shared_address(cells), 64 * 16), b = operand(shared_address(cells + 2048), 16 * 16);
     products_begin();
     for (int group = 0; group < 3; ++group) {
-        wgmma<Element>(sums, a, b, group);
+        wgmma<Element, 128, 128>(sums, a, b, group);
         products_commit();
         products_wait<1>();
     }
