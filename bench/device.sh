@@ -95,6 +95,8 @@ planned=(
     "n2 c24 o40 in9x41 k2x2 s2 bias bf16|implicit_gemm_sm90 positions=4x8 groups_m=1 groups_n=1 teams=1 loaders=1 chunk=16 stages=4 join=2 min_blocks=1 resident=1 processors=1 fold=2 storers=0"
     "n2 c20 o32 in9x40 k3x3 p1 bias|implicit_gemm_sm90 positions=2x32 groups_m=1 groups_n=1 teams=1 loaders=1 chunk=8 stages=2 join=2 min_blocks=1 resident=0 processors=2 fold=2 storers=0"
     "n2 c24 o70 in9x41 k3x3 p1 bias f16|implicit_gemm_sm90 positions=2x32 groups_m=1 groups_n=2 teams=1 loaders=1 chunk=16 stages=2 join=2 min_blocks=1 resident=0 processors=2 fold=1 storers=1"
+    "n2 c24 o70 in9x66 k3x3 p1x2 bias tf32|implicit_gemm_sm90 positions=4x72 groups_m=1 groups_n=2 teams=1 loaders=2 chunk=8 stages=4 join=2 min_blocks=1 resident=0 processors=2 fold=1 storers=0 store_width=4 apart=0"
+    "n2 c24 o70 in9x66 k3x3 p1x2 bias|implicit_gemm_sm90 positions=4x72 groups_m=1 groups_n=2 teams=1 loaders=1 chunk=8 stages=4 join=2 min_blocks=1 resident=0 processors=2 fold=1 storers=1 store_width=4 apart=1"
     "n2 c24 o40 in9x41 k2x2 s2 bias|implicit_gemm_sm90 positions=4x8 groups_m=1 groups_n=1 teams=1 loaders=1 chunk=8 stages=2 join=2 min_blocks=1 resident=1 processors=1 fold=2 storers=1"
 )
 sanitize() {

@@ -63,11 +63,15 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
         ImplicitGemmSm90Resources resources;
         if (fits(resources)) found.emplace_back(implicit_gemm_sm90_cycles(layer, work, tile, resources), tile);
     };
-    const auto consider_all = [&](int m, int n, int teams) {
+    const auto consider_stages = [&](int m, int n, int teams, int apart) {
         // What does not fit with the least of everything fits with nothing.
         ImplicitGemmSm90Resources least;
         tile.chunk = unit, tile.stages = 2, tile.resident = tile.storers = 0, tile.min_blocks = tile.loaders = 1;
+        tile.apart = apart;
         if (!fits(least)) return;
+        // Rows are loaded once for each tap then: only where weights of all take the room of stages.
+        constexpr std::int64_t kMuch = 24 << 10;
+        if (apart == 1 && (least.row_taps < 3 || least.row_taps * least.weight_stage < kMuch)) return;
         for (const int chunk : {unit, 2 * unit, 4 * unit})
             for (const int stages : {2, 3, 4, 6})
                 for (const int resident : {0, 1}) {
@@ -84,6 +88,9 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
                         consider();
                     }
                 }
+    };
+    const auto consider_all = [&](int m, int n, int teams) {
+        for (const int apart : {0, 1}) consider_stages(m, n, teams, apart);
     };
     for (const int width : useful_widths(work.positions[1])) {
         if (width > 16 && width >= 2 * work.positions[1]) continue;

@@ -33,7 +33,8 @@ struct ImplicitGemmSm90Tile {
     int processors = 132;  // multiprocessors that the grid is made for: a block takes one tile after the other
     int fold = 1;          // output rows that share a product; 1: row phases are tiles of their own
     int storers = 0;       // warpgroups that store; 0: those that multiply do
-    int store_width = 1;   // elements of one store, where a launch's pointers and rows allow it; else one
+    int store_width = 1;   // elements of one store, where a launch's pointers and rows allow it; else lines
+    int apart = 0;         // 1: each row tap has stages of its own; 0: a stage serves all of them
 
     template <class Tile, class Visit>
     static void fields(Tile& t, const Visit& visit) {
@@ -51,6 +52,7 @@ struct ImplicitGemmSm90Tile {
         visit("fold", "FOLD", t.fold);
         visit("storers", "STORERS", t.storers);
         visit("store_width", "STORE_WIDTH", t.store_width);
+        visit("apart", "APART", t.apart);
     }
 
     // What every family answers (src/plan/plan.h). `standard` is the tile of the least modelled time; where none serves

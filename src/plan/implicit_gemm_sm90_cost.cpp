@@ -20,7 +20,7 @@ constexpr double kFirstTile = 5000;   // until the first products of a block
 // What measured times were more, against the other families' models (bench/results/h200-tuned-*.json).
 constexpr double kUnmodelled = 1.05, kUnmodelledTf32 = 1.25;
 constexpr double kFolded = 1.06;       // weights of zero; less where products are three
-constexpr double kEmptyPhases = 2;     // outputs that have no taps, which others write without a tile of their own
+constexpr double kEmptyPhases = 5;     // outputs that have no taps, which others write without a tile of their own
 constexpr double kLongStride = 1.4;    // 3 and 4 along width: many column phases of few products
 constexpr double kLongerStride = 2.2;  // beyond
 constexpr double kSmallGroups = 2;     // groups of less than 32 channels: much is loaded for little
@@ -44,8 +44,9 @@ double implicit_gemm_sm90_cycles(const ImplicitGemmLayer& layer, const UnrolledW
     const double channels_full = layer.out_per_group / (channel_blocks * channels);
 
     // Of one tile, on average over depths and row phases, some of which have no taps.
-    const double chunks =
-        layer.mean_depth_taps * r.chunks * (folded ? 1 : static_cast<double>(layer.used_rows) / layer.row_phases);
+    const double used = folded ? 1 : static_cast<double>(layer.used_rows) / layer.row_phases;
+    const double set_row_taps = t.apart == 0 ? 1 : folded ? r.row_taps : layer.mean_taps_h / used;
+    const double chunks = layer.mean_depth_taps * set_row_taps * r.chunks * used;
     const double products = t.groups_m * t.groups_n * r.runs * layer.mean_depth_taps * r.chunks *
                             (folded ? r.row_taps : layer.mean_taps_h) * h.taps * r.steps * (layer.split ? 3 : 1);
     // A product reads 64 cells and its columns' twice, and multiplies two cycles for a column. One warpgroup alone

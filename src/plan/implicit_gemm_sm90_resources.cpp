@@ -62,6 +62,7 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     if (t.fold > 8 * t.groups_m)
         return fmt::format("fold {} leaves less than 8 channels of {} rows", t.fold, 64 * t.groups_m);
     if (t.resident != 0 && t.resident != 1) return fmt::format("resident is {}, allowed: 0 and 1", t.resident);
+    if (t.apart != 0 && t.apart != 1) return fmt::format("apart is {}, allowed: 0 and 1", t.apart);
     if (t.storers != 0 && t.storers != 1) return fmt::format("storers is {}, allowed: 0 and 1", t.storers);
     const int vector = 16 / layer.element_bytes;
     if (t.store_width < 1 || t.store_width > vector || vector % t.store_width != 0)
@@ -102,14 +103,16 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
         return fmt::format("a position meets {} input rows, allowed: up to {}", row_taps, kMostRowTaps);
     r.row_taps = static_cast<int>(row_taps);
     r.block_channels = t.block_channels(layer.out_per_group);
-    r.tile_height = (t.positions[0] - 1) * r.row_step + (folded ? r.row_taps - 1 : layer.reach_h) + 1;
+    const int reach = t.apart == 1 ? 0 : folded ? r.row_taps - 1 : layer.reach_h;
+    r.set_row_taps = t.apart == 1 ? r.row_taps : 1;
+    r.tile_height = (t.positions[0] - 1) * r.row_step + reach + 1;
     const int pair = layer.element_bytes == 2 ? 2 : 1;
     r.tile_width = (t.positions[1] + h.high - (h.low - ((h.low % pair) + pair) % pair) + pair - 1) / pair * pair;
     const std::int64_t input = std::int64_t{2} * r.steps * r.parts * r.tile_height * r.tile_width * 16;
-    r.weight_stage = std::int64_t{r.row_taps} * h.taps * r.steps * r.parts * 2 * rows * 16;
+    r.weight_stage = std::int64_t{r.row_taps / r.set_row_taps} * h.taps * r.steps * r.parts * 2 * rows * 16;
     // In f64, where nothing overflows.
     const double blocks = static_cast<double>((layer.out_per_group + r.block_channels - 1) / r.block_channels);
-    const double set = 1.0 * layer.depth_kernel * r.chunks * static_cast<double>(r.weight_stage);
+    const double set = 1.0 * layer.depth_kernel * r.set_row_taps * r.chunks * static_cast<double>(r.weight_stage);
     const double packed = blocks * layer.groups * r.row_phases * set;
     if (packed > kMostPackedBytes)
         return fmt::format("the packed weights take {:.0f} bytes, allowed: up to {:.0f}", packed, kMostPackedBytes);
@@ -123,7 +126,7 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     const std::int64_t pieces = largest_divisor(own / piece, most / piece);
     const std::int64_t slab = 8 * pitch(pieces * 8 * piece * h.stride, h.stride == 2 ? 16 : 8);
     const std::int64_t ring = t.stages * (input + (t.resident == 1 ? 0 : r.weight_stage));
-    const std::int64_t resident = t.resident == 1 ? layer.depth_kernel * r.chunks * r.weight_stage : 0;
+    const std::int64_t resident = t.resident == 1 ? layer.depth_kernel * r.set_row_taps * r.chunks * r.weight_stage : 0;
     const std::int64_t slabs = std::max(4 * slab, layer.residual ? 0 : strip_bytes(layer, t, run, own));  // of a warp
     r.shared_bytes = ring + resident + 4 * groups * slabs + std::int64_t{16} * t.stages + 8 + 8 * t.teams +
                      (t.storers > 0 ? 4 * 20 * groups : 0);

@@ -17,6 +17,7 @@ struct ImplicitGemmSm90Resources : BlockNeeds {
     int tile_height = 0, tile_width = 0;
     int row_step = 1;               // input rows from one position to the next
     int row_taps = 1;               // input rows that a position meets, at most
+    int set_row_taps = 1;           // that have stages of their own
     int row_phases = 1;             // that are tiles of their own
     int block_channels = 1;         // of output
     std::int64_t weight_stage = 0;  // bytes of packed weights of a chunk

@@ -67,6 +67,17 @@ constexpr Forced kForced[] = {
     {"n1 c16 o21 in6x9 k8x4 s4x2 p2x1", "positions=1x8 groups_m=2 groups_n=1 loaders=1 fold=4", 1, 2},
     {"n1 c16 o16 in9x17 k3x1 d3x1 p2x0 bias", "positions=2x16 groups_m=1 groups_n=1 loaders=1 fold=3", 1, 2},
     {"n1 c16 o9 in3x5x9 k3x2x2 s1x3x2 op0x2x1 bias", "positions=1x16 groups_m=1 groups_n=1 loaders=1 fold=3", 1, 2},
+    // Row taps apart: strides, dilations, folds, volumes, weights that stay, phases without taps, several turns of the
+    // ring.
+    {"n2 c20 o70 in9x40 k3x3 p1 bias", "positions=2x32 groups_m=2 groups_n=1 loaders=2 apart=1", 1, 3},
+    {"n3 c33 o48 in7x18 k4x4 s2 p1 bias", "positions=16x8 groups_m=1 groups_n=2 loaders=1 resident=1 apart=1", 1, 2},
+    {"n1 c16 o24 in5x6x10 k3x5x7 s2 p1x2x3 op1 g2 bias relu",
+     "positions=2x16 groups_m=1 groups_n=2 loaders=1 apart=1 processors=1", 1, 3},
+    {"n1 c32 o16 in20x17 k5x3 d3x2 p2 bias", "positions=4x32 groups_m=1 groups_n=1 teams=2 loaders=1 apart=1", 1, 4},
+    {"n2 c20 o32 in9x40 k5x3 p1 bias", "positions=2x32 groups_m=1 groups_n=1 loaders=1 fold=2 apart=1 storers=1", 1, 3},
+    {"n1 c16 o9 in3x5x9 k3x2x2 s1x3x2 op0x2x1 bias", "positions=1x16 groups_m=1 groups_n=1 loaders=1 fold=3 apart=1", 1,
+     2},
+    {"n2 c40 o70 in9x33 k5x2 s3x1 bias", "positions=4x32 groups_m=1 groups_n=2 loaders=1 apart=1 processors=2", 1, 3},
     // With warpgroups that store: several slabs a warp, sums that are not all reached, tiles of several warpgroups, all
     // widths of a store, column phases of which some have no taps.
     {"n3 c24 o70 in9x41 k3x3 p1 bias", "positions=2x32 groups_m=1 groups_n=2 loaders=1 processors=2 storers=1", 1, 3},
@@ -91,8 +102,8 @@ std::string plan_of(const Forced& forced, const Layer& layer, int index, bool sm
     std::string plan = fmt::format("implicit_gemm_sm90 {} chunk={} stages={} index={}", forced.tile,
                                    (small ? 1 : forced.steps) * (size_of(layer.dtype) == 2 ? 16 : 8),
                                    small ? 2 : forced.stages, index);
-    for (const std::string_view rest :
-         {"teams=1", "fold=1", "storers=0", "store_width=1", "resident=0", "processors=132", "join=2", "min_blocks=1"})
+    for (const std::string_view rest : {"teams=1", "fold=1", "apart=0", "storers=0", "store_width=1", "resident=0",
+                                        "processors=132", "join=2", "min_blocks=1"})
         if (plan.find(fmt::format(" {}", rest.substr(0, rest.find('=') + 1))) == std::string::npos)
             plan += fmt::format(" {}", rest);
     return plan;

@@ -40,8 +40,8 @@ __device__ __forceinline__ void consume(const ConvtArgs& args, const Tiles& tile
         for (int chunk = 0; chunk < work.chunks; ++chunk, ++position.count) {
             barrier_wait(position.full(shared), position.turn());
             const int stage = position.slot() * (STAGE * 16);
-            const int kd = work.first_tap_d + chunk / DEPTH_CHUNKS * layer::TAP_STEP_D;
-            const int weights = plan::RESIDENT ? (kd * DEPTH_CHUNKS + chunk % DEPTH_CHUNKS) * (WEIGHT_STAGE * 16) : stage;
+            const int weights =
+                plan::RESIDENT ? Chunk(chunk, work.first_tap_d, work.taps_h).weights * (WEIGHT_STAGE * 16) : stage;
             multiply_stage(of_warp(operand(first_a + weights, BLOCK_ROWS * 16)), of_warp(operand(first_b + stage, PLANE * 16)),
                            work.taps_h, sums);
             if constexpr (SPLIT) {

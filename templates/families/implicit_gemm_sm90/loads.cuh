@@ -45,9 +45,21 @@ __device__ __forceinline__ Work work_of(const ConvtArgs& args, const Tiles& tile
         work.rows = {TAPS_H, 0, folded_high(), folded_low()};
     else
         work.rows = rows_of(work.phase);
-    work.chunks = work.rows.taps > 0 ? work.taps_d * DEPTH_CHUNKS : 0;
+    work.chunks = work.rows.taps > 0 ? work.taps_d * (APART ? work.rows.taps : 1) * DEPTH_CHUNKS : 0;
     return work;
 }
+
+// What a chunk is of: a depth tap (of those that the tile has), a row tap where they are apart, and a part of the channels.
+struct Chunk {
+    int tap_d, row_tap, part;
+    int weights;  // the stage of its weights, from the first of the set on
+    __device__ __forceinline__ Chunk(int chunk, int first_tap_d, int taps_h) : part(chunk % DEPTH_CHUNKS) {
+        const int tap = chunk / DEPTH_CHUNKS, rows = SAME_TAPS_H ? TAPS_H : taps_h;
+        tap_d = APART ? tap / rows : tap;
+        row_tap = APART ? tap % rows : 0;
+        weights = ((first_tap_d + tap_d * layer::TAP_STEP_D) * SET_TAPS_H + row_tap) * DEPTH_CHUNKS + part;
+    }
+};
 
 // A place in the ring of stages, counted from the first chunk of the block on, and its barriers: those who load arrive at
 // one when it is full, those who multiply at the other when it is empty.
@@ -87,17 +99,18 @@ __device__ __forceinline__ int cell_of(int batch, int k, int thread) {
 __device__ __forceinline__ bool is_cell(int cell) { return PAIRS % (SQUAD_THREADS * HELD) == 0 || cell < CELLS; }
 
 // Where a batch's pairs begin in the image, from the first channel of a chunk at its depth on; negative outside. The same
-// for all chunks of a tile.
+// for all chunks of a tile, or of a row tap.
 struct Sources {
     index_t offset[HELD];
     unsigned whole;  // a bit each: both pixels are inside
 };
-__device__ __forceinline__ Sources sources_of(const Work& work, int batch, int thread) {
+__device__ __forceinline__ Sources sources_of(const Work& work, int batch, int row_tap, int thread) {
     static_assert(HELD <= 32, "a bit each");
     Sources sources;
     sources.whole = 0;
     const index_t channel_pitch = work.depth * work.plane;
-    const int first_h = work.q_h * ROW_STEP + work.rows.low, first_w = work.q_w + FIRST_COLUMN;
+    const int first_h = work.q_h * ROW_STEP + work.rows.low + (APART ? (work.rows.taps - 1 - row_tap) * TAP_ROWS : 0);
+    const int first_w = work.q_w + FIRST_COLUMN;
 #pragma unroll
     for (int k = 0; k < HELD; ++k) {
         const int cell = cell_of(batch, k, thread), pixel = cell % PLANE, first = cell / PLANE * CELL;
@@ -201,26 +214,25 @@ __device__ __forceinline__ void produce(const ConvtArgs& args, const Tiles& tile
     for (long long tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
         const Work work = work_of(args, tiles, tile);
         Sources sources;
-        if constexpr (BATCHES == 1) sources = sources_of(work, 0, thread);
+        if constexpr (BATCHES == 1 && !APART) sources = sources_of(work, 0, 0, thread);
 #pragma unroll 1
         for (int chunk = int((squad - first.count) % SQUADS); chunk < work.chunks; chunk += SQUADS) {
             const Position position{first.count + chunk};
-            const int tap = chunk / DEPTH_CHUNKS, part = chunk % DEPTH_CHUNKS;
+            const Chunk own(chunk, work.first_tap_d, work.rows.taps);
             if (!plan::RESIDENT && thread == 0) {
-                const unsigned bytes = work.rows.taps * (KW * TAP_CELLS * 16);
-                const int kd = work.first_tap_d + tap * layer::TAP_STEP_D;
+                const unsigned bytes = (APART ? 1 : work.rows.taps) * (KW * TAP_CELLS * 16);
                 barrier_wait(position.empty(shared), position.turn() ^ 1);
                 barrier_arrive_expecting(position.full(shared), bytes);
                 copy_bulk(shared + (position.slot() * STAGE + INPUT_STAGE) * 16,
-                          packed + ((long long)work.weights * WEIGHT_SET + (kd * DEPTH_CHUNKS + part) * WEIGHT_STAGE) * 16,
+                          packed + ((long long)work.weights * WEIGHT_SET + own.weights * WEIGHT_STAGE) * 16,
                           bytes, position.full(shared));
             }
-            const index_t d = work.first_d - tap * layer::OFFSET_STEP_D;
-            const Element* from = work.x + (index_t(part * plan::CHUNK) * work.depth + d) * work.plane;
+            const index_t d = work.first_d - own.tap_d * layer::OFFSET_STEP_D;
+            const Element* from = work.x + (index_t(own.part * plan::CHUNK) * work.depth + d) * work.plane;
 #pragma unroll 1
             for (int number = 0; number < BATCHES; ++number) {
-                if constexpr (BATCHES > 1) sources = sources_of(work, number, thread);
-                const int channels = layer::IN_PER_GROUP - part * plan::CHUNK;
+                if constexpr (BATCHES > 1 || APART) sources = sources_of(work, number, own.row_tap, thread);
+                const int channels = layer::IN_PER_GROUP - own.part * plan::CHUNK;
                 if (even) {
                     move_pairs<true, 0, HELD>(work, sources, from, channels, number, thread, position, shared);
                 } else {  // each takes a register of its own on its way

@@ -10,9 +10,9 @@ __device__ __forceinline__ void multiply_stage(unsigned a, unsigned b, int taps,
     [[maybe_unused]] float partial[RUNS][RUN_SUMS];
     if constexpr (!SPLIT) products_begin();
     // A loop costs the pipe of products a pause, and code its length.
-    constexpr bool SAME = FOLDED || KH % layer::TAP_STEP_H == 0, UNROLL = SAME && !SPLIT && TAPS_H * KW * STEPS * RUNS <= 64;
-    if constexpr (SAME) taps = TAPS_H;
-#pragma unroll(UNROLL ? TAPS_H : 1)
+    constexpr bool SAME = SAME_TAPS_H || APART, UNROLL = SAME && !SPLIT && STAGE_TAPS_H * KW * STEPS * RUNS <= 64;
+    if constexpr (SAME) taps = STAGE_TAPS_H;
+#pragma unroll(UNROLL ? STAGE_TAPS_H : 1)
     for (int j = 0; j < taps; ++j) {
 #pragma unroll(SPLIT ? 1 : STEPS)
         for (int step = 0; step < STEPS; ++step) {

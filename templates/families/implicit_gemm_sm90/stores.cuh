@@ -248,7 +248,7 @@ __device__ __forceinline__ void store_strips(const ConvtArgs& args, const Work& 
     // 8 rows of the product are of one output row.
     const int line = line_of(work, part.product_row + half * 8), channel = channel_of(part.product_row + half * 8);
     const int own = lane / LANES, own_e = lane % LANES * V;
-    const bool some = (!FOLDED || line < plan::FOLD) && (32 % LANES == 0 && AT_ONCE * LANES == 32 || own < AT_ONCE);
+    const bool some = !FOLDED || line < plan::FOLD, any = AT_ONCE * LANES == 32 || own < AT_ONCE;  // for the lane
     Element* const y = static_cast<Element*>(args.y) + work.y;
 #pragma unroll 1
     for (int item = 0; item < TURNS; item += BATCH) {
@@ -261,7 +261,7 @@ __device__ __forceinline__ void store_strips(const ConvtArgs& args, const Work& 
             const int o = i % 8, strip = i / 8, tile = (first + strip) * STRIP_TILES;
             const index_t h = index_t(work.q_h + part.row + tile / LINE_TILES) * LINES + line;
             const index_t w = index_t(work.q_w + part.column + tile % LINE_TILES * 8) * SW + e;
-            const bool exists = (COUNT % AT_ONCE == 0 && TURNS % BATCH == 0 || i < COUNT) &&
+            const bool exists = any && (COUNT % AT_ONCE == 0 && TURNS % BATCH == 0 || i < COUNT) &&
                                 (OF_STRIP % 32 == 0 || OF_STRIP < 32 || e < STRIP);
             stored[k] = exists && some && h < work.out_height && channel + o < work.channels && w < work.out_width;
             to[k] = y + (index_t(channel + o) * work.out_plane + h * work.out_width + w);

@@ -67,7 +67,11 @@ __host__ __device__ constexpr int folded_low() {
 // Input rows that a position meets, one "row tap" each; not folded, the taps of a row phase, at most.
 constexpr int TAPS_H = FOLDED ? folded_high() - folded_low() + 1 : ceil_div(KH, layer::TAP_STEP_H);
 constexpr int TAP_ROWS = FOLDED ? 1 : layer::OFFSET_STEP_H;  // input rows from one to the next
-constexpr int TILE_H = (plan::POSITIONS_H - 1) * ROW_STEP + (TAPS_H - 1) * TAP_ROWS + 1;
+constexpr bool SAME_TAPS_H = FOLDED || KH % layer::TAP_STEP_H == 0;  // in all row phases
+// Apart, each row tap has stages of its own, with the input rows that it meets; else a stage serves all.
+constexpr bool APART = plan::APART != 0;
+constexpr int STAGE_TAPS_H = APART ? 1 : TAPS_H, SET_TAPS_H = TAPS_H / STAGE_TAPS_H;
+constexpr int TILE_H = (plan::POSITIONS_H - 1) * ROW_STEP + (STAGE_TAPS_H - 1) * TAP_ROWS + 1;
 // 16-bit pixels are loaded two at a time, from an even column on.
 constexpr int PAIR = NARROW ? 2 : 1;
 constexpr int FIRST_COLUMN = floor_to(Horizontal::low(), PAIR);
@@ -79,9 +83,9 @@ constexpr int COLUMN_SETS = Horizontal::used();
 // In cells. A stage of input is [part][step][half of the step][pixel], of weights [row tap][column tap][step][part][half]
 // [row of the product].
 constexpr int INPUT_STAGE = STEPS * PARTS * 2 * PLANE, TAP_CELLS = STEPS * PARTS * 2 * BLOCK_ROWS;
-constexpr int WEIGHT_STAGE = TAPS_H * KW * TAP_CELLS;
+constexpr int WEIGHT_STAGE = STAGE_TAPS_H * KW * TAP_CELLS;
 constexpr int WEIGHT_SETS = layer::GROUPS * CHANNEL_BLOCKS * ROW_PHASES;       // a tile needs one
-constexpr int WEIGHT_SET = layer::KERNEL_D * DEPTH_CHUNKS * WEIGHT_STAGE;
+constexpr int WEIGHT_SET = layer::KERNEL_D * SET_TAPS_H * DEPTH_CHUNKS * WEIGHT_STAGE;
 constexpr int STAGE = INPUT_STAGE + (plan::RESIDENT ? 0 : WEIGHT_STAGE);
 static_assert((long long)WEIGHT_SETS * WEIGHT_SET * 16 == plan::PACKED_BYTES, "the plan counts the same bytes");
 

@@ -1,6 +1,7 @@
 // implicit_gemm_sm90: packed weights.
 
-// One cell of the packed weights, which lie as [group][block of channels][row phase][depth tap][chunk][a stage].
+// One cell of the packed weights, which lie as [group][block of channels][row phase][depth tap][row tap, where they are
+// apart][chunk][a stage].
 __device__ __forceinline__ Vector<unsigned, 4> packed_unit(const Element* w, unsigned long long unit) {
     const auto next = [&](int n) {
         const int index = int(unit % n);
@@ -8,7 +9,8 @@ __device__ __forceinline__ Vector<unsigned, 4> packed_unit(const Element* w, uns
         return index;
     };
     const int row = next(BLOCK_ROWS), half = next(2), part = next(PARTS), step = next(STEPS), kw = next(KW);
-    const int row_tap = next(TAPS_H), chunk = next(DEPTH_CHUNKS), kd = next(layer::KERNEL_D), phase = next(ROW_PHASES);
+    const int stage_tap = next(STAGE_TAPS_H), chunk = next(DEPTH_CHUNKS), row_tap = next(SET_TAPS_H) + stage_tap;
+    const int kd = next(layer::KERNEL_D), phase = next(ROW_PHASES);
     const int o = next(CHANNEL_BLOCKS) * BLOCK_CHANNELS + row % BLOCK_CHANNELS, group = int(unit);
     const int first = chunk * plan::CHUNK + (step * 2 + half) * CELL;
     int kh;
