@@ -2,7 +2,8 @@
 """The three example networks before and after convt_jit.replace: layers, whole networks, errors.
 
     python_networks.py --warm [--arch sm_90a]     compiles their kernels, on all cores, no GPU needed
-    python_networks.py --out networks.json        measures, on a GPU
+    python_networks.py --out networks.json        measures, on a GPU; with --resume what the file lacks; with
+                                                  --seconds 100 it ends before a row that would begin later
 
 Two batch sizes; f32 with TF32 allowed and not, f16, bf16. In inference mode, cuDNN's benchmark mode on; medians of
 launches in turns. Errors of the whole network: the largest difference from PyTorch's result in the same type, and the
@@ -78,7 +79,9 @@ def measure_one(torch, convt_jit, name, original, shape, batch, precision, devic
         want = theirs(x).double()
         # Beside f64, where both differ from the truth.
         few = min(batch, 2)
+        torch.backends.cudnn.benchmark = False  # to try all ways in f64 takes longer than all the rest
         exact = copy.deepcopy(theirs).double()(x[:few].double())
+        torch.backends.cudnn.benchmark = True
 
         def errors(model):
             y = model(x).double()
@@ -106,17 +109,27 @@ def run(options):
     device = options.device
     if device == "cpu":
         convt_jit.set_backend("sim")
-    results = []
+    results, begin = [], time.time()
+    if options.resume and options.out and os.path.exists(options.out):
+        with open(options.out) as file:
+            results = json.load(file)["results"]
+    done = {(row["network"], row["batch"], row["precision"]) for row in results}
     for name, original, shape in networks(options.small):
         for batch in (SMALL_BATCHES if options.small else BATCHES)[name]:
             for precision in options.precisions.split(","):
+                if (name, batch, precision) in done:
+                    continue
+                if time.time() - begin > options.seconds:
+                    print(f"{options.seconds:.0f} s are over: {name} n{batch} {precision} and later ones are left")
+                    return 1
                 row = measure_one(torch, convt_jit, name, original, shape, batch, precision, device,
                                   options.budget_ms)
                 results.append(row)
                 print(f"{name:9} n{batch:<4} {precision:5} layers {row['layers_before_ms']:8.3f} -> "
                       f"{row['layers_after_ms']:8.3f} ms ({row['layers_speedup']:5.2f}x)  whole "
                       f"{row['before_ms']:8.3f} -> {row['ours']['after_ms']:8.3f} ms ({row['ours']['speedup']:5.2f}x)"
-                      f"  max error {row['ours']['max_error']:.1e}", flush=True)
+                      f"  max error {row['ours']['max_error']:.1e}"
+                      f"  ({time.time() - begin:.0f} s)", flush=True)
                 if options.out:  # after each, so that a cut run leaves what it has
                     facts = {"device": torch.cuda.get_device_name() if device == "cuda" else "cpu (simulator)",
                              "torch": torch.__version__, "cudnn": torch.backends.cudnn.version(),
@@ -133,10 +146,12 @@ def main():
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--precisions", default="f32,tf32,f16,bf16")
-    parser.add_argument("--budget-ms", type=float, default=40)
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--budget-ms", type=float, default=25)
     options = parser.parse_args()
-    warm(options) if options.warm else run(options)
+    return warm(options) if options.warm else run(options)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
