@@ -3,11 +3,11 @@
 
     python_kernels.py [--build build] [--arch sm_90a] [--only tests|networks]
 
-From the repository's root, after a build with -DCONVT_JIT_BUILD_PYTHON=ON, with a python3 that has torch (2.4 or later)
-and pytest, on all cores. Writes BUILD/python-kernels.tar.gz, which python_device.sh unpacks. Kernels that are there and still fit are not
-compiled again, but others stay in the archive until BUILD/python-kernels is deleted. Run it once more after each change
-of templates or plans. The NVRTC must be the one of the machine with the GPU, as it is part of every kernel's key
-(docs/cache.md).
+From the repository's root, after a build with -DCONVT_JIT_BUILD_PYTHON=ON, with a python3 that has torch (2.4 or
+later) and pytest, on all cores. Writes BUILD/python-kernels.tar.gz, which python_device.sh unpacks. Kernels that are
+there and still fit are not compiled again; others stay in the archive until BUILD/python-kernels is deleted. Run it
+once more after each change of templates or plans. The NVRTC must be the one of the machine with the GPU, as it is part
+of every kernel's key (docs/cache.md).
 """
 import argparse
 import multiprocessing
