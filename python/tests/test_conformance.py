@@ -56,7 +56,7 @@ def test_function_and_module(index, device):
         pytest.skip("not in the simulator's sample")
     if not usable(case):
         pytest.skip("PyTorch has no such form")
-    names = [n for n in case["dtype"].split(",") if n in DTYPES] or ["f32"]
+    names = [n for n in case["dtype"].replace(" (GPU)", "").split(",") if n in DTYPES] or ["f32"]
     for name in names[:1] if simulated else names:
         name = names[index // SAMPLE % len(names)] if simulated else name
         dtype = DTYPES[name]
