@@ -6,7 +6,8 @@
 # Stages: facts extension warm tests overhead networks. Wants python3 with torch, nanobind and pytest, cmake and a C++
 # compiler. OUT receives python.log, python-tests.log, python-overhead.json, python-networks.json. A stage that fails, or
 # takes more than LIMIT (300) seconds, does not stop the others. Exit code: 1 if any failed.
-# Kernels that were compiled ahead are taken from $BUILD/python-kernels.tar.gz where there is one.
+# Kernels that were compiled ahead are taken from $BUILD/python-kernels.tar.gz where there is one; bench/python_kernels.py
+# makes it, without a GPU.
 set -uo pipefail
 
 only=
@@ -31,23 +32,24 @@ from convt_jit import _core
 print(convt_jit.__version__, _core.cuda_count(), _core.nvrtc_version())'
 }
 warm() { python3 bench/python_networks.py --warm --arch "$(python3 -c 'import torch; a, b = torch.cuda.get_device_capability(); print(f"sm_{a}{b}" + "a" * (a >= 9))')"; }
-# Several processes, as each compiles the kernels of its tests.
+# Several processes, of one thread each: PyTorch's results in f64 come from the CPU. The log says how many kernels the
+# archive lacked.
 tests() {
     local shards i failed=0 pids=()
     shards=$(($(nproc) < 12 ? $(nproc) : 12))
     for ((i = 0; i < shards; ++i)); do
-        CONVT_TEST_SHARD=$i/$shards python3 -m pytest -q --maxfail=5 -p no:cacheprovider -rsfE python/tests \
+        CONVT_TEST_SHARD=$i/$shards OMP_NUM_THREADS=1 python3 -m pytest -q --maxfail=5 -p no:cacheprovider -rsfE python/tests \
             -k 'cuda or gpu' --durations=3 >"$out/python-tests.$i" 2>&1 &
         pids+=($!)
     done
     for i in "${!pids[@]}"; do wait "${pids[i]}" || failed=1; done
     cat "$out"/python-tests.? "$out"/python-tests.?? >"$out/python-tests.log" 2>/dev/null
     rm "$out"/python-tests.[0-9]*
-    grep -hE '^(FAILED|ERROR)|^E  |passed|failed' "$out/python-tests.log"
+    grep -hE '^(FAILED|ERROR)|^E  |passed|failed|not compiled ahead' "$out/python-tests.log"
     return "$failed"
 }
 overhead() { python3 bench/python_overhead.py --out "$out/python-overhead.json"; }
-networks() { python3 bench/python_networks.py --out "$out/python-networks.json"; }
+networks() { python3 bench/python_networks.py --resume --seconds "${NETWORK_SECONDS:-90}" --out "$out/python-networks.json"; }
 if [[ $only ]]; then
     "$only"
     exit

@@ -2,11 +2,13 @@
 """The three example networks before and after convt_jit.replace: layers, whole networks, errors.
 
     python_networks.py --warm [--arch sm_90a]     compiles their kernels, on all cores, no GPU needed
-    python_networks.py --out networks.json        measures, on a GPU
+    python_networks.py --out networks.json        measures, on a GPU; with --resume what the file lacks; with
+                                                  --seconds 100 it ends before a row that would begin later
 
-Two batch sizes; f32 with TF32 allowed and not, f16, bf16. In inference mode, cuDNN's benchmark mode on; medians of
-launches in turns. Errors of the whole network: the largest difference from PyTorch's result in the same type, and the
-relative L2 distance from PyTorch's in f64, beside that of PyTorch in the same type.
+Two batch sizes; f32 with TF32 allowed and not, f16, bf16. In inference mode; medians of launches in turns. cuDNN's
+benchmark mode chooses for transposed convolutions, its rules for the other ones, which are the same before and after.
+Errors of the whole network: the largest difference from PyTorch's result in the same type, and the relative L2
+distance from PyTorch's in f64, beside that of PyTorch in the same type.
 """
 import argparse
 import copy
@@ -60,6 +62,29 @@ def warm(options):
     print(f"{len(results)} kernels wanted, {compiled} compiled, {time.time() - begin:.1f} s")
 
 
+def choose_algorithms(torch, model, x):
+    """Has cuDNN measure its algorithms for the transposed convolutions of a run, and take the others by its rules.
+
+    PyTorch remembers either choice for each size, whatever the flag is later. To measure them for each of HiFi-GAN's 78
+    convolutions takes longer than all else together.
+    """
+    from convt_jit.watching import watching
+
+    cudnn = torch.backends.cudnn
+
+    def see(seen):
+        cudnn.benchmark = True
+        try:
+            return seen.run()
+        finally:
+            cudnn.benchmark = False
+
+    cudnn.benchmark = False
+    with watching(model, see):
+        model(x)
+    cudnn.benchmark = True
+
+
 def measure_one(torch, convt_jit, name, original, shape, batch, precision, device, budget_ms):
     from convt_jit.report import measure
 
@@ -71,14 +96,18 @@ def measure_one(torch, convt_jit, name, original, shape, batch, precision, devic
     if name == "DCGAN":
         variants["folded"] = convt_jit.replace(copy.deepcopy(theirs), fold=True)
     x = torch.randn(batch, *shape, generator=torch.Generator().manual_seed(1)).to(device, dtype)
+    begin = time.time()
     with torch.inference_mode():
+        choose_algorithms(torch, theirs, x)
         rows = convt_jit.report(variants["ours"], x, budget_ms=budget_ms).to_dicts()
         runs = [lambda model=model: model(x) for model in (theirs, *variants.values())]
         times = measure(runs, device == "cuda", 4 * budget_ms)
         want = theirs(x).double()
         # Beside f64, where both differ from the truth.
         few = min(batch, 2)
+        torch.backends.cudnn.benchmark = False
         exact = copy.deepcopy(theirs).double()(x[:few].double())
+        torch.backends.cudnn.benchmark = True
 
         def errors(model):
             y = model(x).double()
@@ -92,7 +121,7 @@ def measure_one(torch, convt_jit, name, original, shape, batch, precision, devic
     layers_before = sum(row["before_ms"] for row in rows)
     layers_after = sum(row["before_ms"] if row["after_ms"] is None else row["after_ms"] for row in rows)
     return {**result, "layers_before_ms": layers_before, "layers_after_ms": layers_after,
-            "layers_speedup": layers_before / layers_after, "layers": rows}
+            "layers_speedup": layers_before / layers_after, "seconds": round(time.time() - begin, 2), "layers": rows}
 
 
 def run(options):
@@ -102,27 +131,38 @@ def run(options):
     from networks import networks
 
     torch.manual_seed(0)
-    torch.backends.cudnn.benchmark = True
     device = options.device
     if device == "cpu":
         convt_jit.set_backend("sim")
-    results = []
-    for name, original, shape in networks(options.small):
-        for batch in (SMALL_BATCHES if options.small else BATCHES)[name]:
-            for precision in options.precisions.split(","):
-                row = measure_one(torch, convt_jit, name, original, shape, batch, precision, device,
-                                  options.budget_ms)
-                results.append(row)
-                print(f"{name:9} n{batch:<4} {precision:5} layers {row['layers_before_ms']:8.3f} -> "
-                      f"{row['layers_after_ms']:8.3f} ms ({row['layers_speedup']:5.2f}x)  whole "
-                      f"{row['before_ms']:8.3f} -> {row['ours']['after_ms']:8.3f} ms ({row['ours']['speedup']:5.2f}x)"
-                      f"  max error {row['ours']['max_error']:.1e}", flush=True)
-                if options.out:  # after each, so that a cut run leaves what it has
-                    facts = {"device": torch.cuda.get_device_name() if device == "cuda" else "cpu (simulator)",
-                             "torch": torch.__version__, "cudnn": torch.backends.cudnn.version(),
-                             "library": convt_jit.__version__, "mode": "inference_mode, cudnn.benchmark"}
-                    with open(options.out, "w") as file:
-                        json.dump({**facts, "results": results}, file, indent=1)
+    results, begin = [], time.time()
+    if options.resume and options.out and os.path.exists(options.out):
+        with open(options.out) as file:
+            results = json.load(file)["results"]
+    done = {(row["network"], row["batch"], row["precision"]) for row in results}
+    models, batches = networks(options.small), SMALL_BATCHES if options.small else BATCHES
+    # The smaller batch of every network first: what a run that is cut lacks are the larger ones.
+    jobs = [(*model, batches[model[0]][i], precision)
+            for i in range(2) for model in models for precision in options.precisions.split(",")]
+    for name, original, shape, batch, precision in jobs:
+        if (name, batch, precision) in done:
+            continue
+        if time.time() - begin > options.seconds:
+            print(f"{options.seconds:.0f} s are over: {name} n{batch} {precision} and later ones are left")
+            return 1
+        row = measure_one(torch, convt_jit, name, original, shape, batch, precision, device, options.budget_ms)
+        results.append(row)
+        print(f"{name:9} n{batch:<4} {precision:5} layers {row['layers_before_ms']:8.3f} -> "
+              f"{row['layers_after_ms']:8.3f} ms ({row['layers_speedup']:5.2f}x)  whole "
+              f"{row['before_ms']:8.3f} -> {row['ours']['after_ms']:8.3f} ms ({row['ours']['speedup']:5.2f}x)"
+              f"  max error {row['ours']['max_error']:.1e}  ({time.time() - begin:.0f} s)", flush=True)
+        if options.out:  # after each, so that a cut run leaves what it has
+            facts = {"device": torch.cuda.get_device_name() if device == "cuda" else "cpu (simulator)",
+                     "torch": torch.__version__, "cudnn": torch.backends.cudnn.version(),
+                     "library": convt_jit.__version__,
+                     "mode": "inference_mode; cudnn.benchmark for transposed convolutions, cuDNN's rules for others"}
+            with open(options.out, "w") as file:
+                json.dump({**facts, "results": results}, file, indent=1)
+    return 0
 
 
 def main():
@@ -133,10 +173,12 @@ def main():
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--precisions", default="f32,tf32,f16,bf16")
-    parser.add_argument("--budget-ms", type=float, default=40)
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--budget-ms", type=float, default=25)
     options = parser.parse_args()
-    warm(options) if options.warm else run(options)
+    return warm(options) if options.warm else run(options)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

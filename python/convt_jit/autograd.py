@@ -20,13 +20,13 @@ def backward(grad: Tensor, input: Tensor, weight: Tensor, has_bias: bool, argume
 
 
 class ConvTranspose(torch.autograd.Function):
-    """apply(input, weight, bias, kernels, arguments); the input has its batch axis."""
+    """apply(input, weight, bias, call, arguments): `call` as dispatch.find has it; the input has its batch axis."""
 
     @staticmethod
-    def forward(ctx: Any, input: Tensor, weight: Tensor, bias: Any, kernels: Any, arguments: Any) -> Tensor:
+    def forward(ctx: Any, input: Tensor, weight: Tensor, bias: Any, call: Any, arguments: Any) -> Tensor:
         ctx.save_for_backward(input, weight)
         ctx.arguments, ctx.has_bias = arguments, bias is not None
-        return dispatch.run(kernels, input, weight, bias, arguments, remember=False)
+        return dispatch.run_found(call, input, weight, bias, arguments)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
@@ -35,11 +35,19 @@ class ConvTranspose(torch.autograd.Function):
         return (*backward(grad, input, weight, ctx.has_bias, ctx.arguments, wanted), None, None)
 
 
+# What Function.apply comes to outside of function transforms (which interception.py leaves to PyTorch), without what it
+# does in Python for them: a fifth of the whole call.
+_apply = super(torch.autograd.Function, ConvTranspose).apply
+_unwrap = getattr(getattr(torch._C, "_functorch", None), "unwrap_if_dead", lambda tensor: tensor)
+
+
 def differentiable(kernels: Any, input: Tensor, weight: Tensor, bias: Any, arguments: Any) -> Tensor:
     """y with a gradient. A call that a kernel does not serve is PyTorch's altogether."""
     call = dispatch.find(kernels, input, weight, bias, arguments)
     if type(call) is dispatch.Refusal:
         return dispatch.refused(call, input, weight, bias, arguments)
+    input, weight, bias = _unwrap(input), _unwrap(weight), None if bias is None else _unwrap(bias)
     if input.dim() == arguments.rank + 1:
-        return ConvTranspose.apply(input.unsqueeze(0), weight, bias, kernels, arguments).squeeze(0)
-    return ConvTranspose.apply(input, weight, bias, kernels, arguments)
+        input = input.unsqueeze(0)
+        return _apply(input, weight, bias, dispatch.find(kernels, input, weight, bias, arguments), arguments).squeeze(0)
+    return _apply(input, weight, bias, call, arguments)

@@ -13,6 +13,7 @@ from .kernels import Kernels
 from .precision import allows_tf32
 from .problem import Arguments
 from .support import serves_device
+from .weights import Weights
 
 _F32 = torch.float32
 _is_grad_enabled = torch.is_grad_enabled
@@ -82,10 +83,15 @@ def run(kernels: Kernels, input: Tensor, weight: Tensor, bias: Optional[Tensor],
     `constant`: what PyTorch does not count as a change of the weights does not happen. `remember`: the weights are
     likely those of the last call with these `kernels`.
     """
-    call = find(kernels, input, weight, bias, arguments)
+    known = kernels.weights if remember and constant_now(constant) else None
+    return run_found(find(kernels, input, weight, bias, arguments), input, weight, bias, arguments, known, constant)
+
+
+def run_found(call: Any, input: Tensor, weight: Tensor, bias: Optional[Tensor], arguments: Arguments,
+              known: Optional[Weights] = None, constant: bool = False) -> Tensor:
+    """The same with what `find` had. `known`: see Call.run."""
     if type(call) is Refusal:
         return refused(call, input, weight, bias, arguments)
-    known = kernels.weights if remember and constant_now(constant) else None
     try:
         return call.run(input, weight, bias, known, constant)
     except _core.Error as error:
@@ -141,9 +147,7 @@ def call(kernels: Kernels, input: Tensor, weight: Tensor, bias: Optional[Tensor]
     if dtype is not None:
         input, weight, bias = cast_all(kernels, input, weight, bias, dtype, remember and constant_now(constant))
     if needs_grad(input, weight, bias):
-        from .autograd import differentiable
-
-        return differentiable(kernels, input, weight, bias, arguments)
+        return autograd.differentiable(kernels, input, weight, bias, arguments)
     return run(kernels, input, weight, bias, arguments, constant, remember)
 
 
@@ -154,3 +158,6 @@ def cast_all(kernels: Kernels, input: Tensor, weight: Tensor, bias: Optional[Ten
         form = (dtype, stream_of(input.get_device()) if input.is_cuda else 0)
         weight = kernels.casts.see(weight, form, lambda w: cast(w, dtype))[1]
     return cast(input, dtype), cast(weight, dtype), cast(bias, dtype)
+
+
+from . import autograd  # noqa: E402  it needs what is above

@@ -39,7 +39,11 @@ def forward(module: Any, rank: int, input: Tensor, output_size: Optional[List[in
     arguments = arguments_of(module, rank, input, output_size)
     if is_compiling():
         return compiled.call(input, module.weight, module.bias, arguments)
-    return dispatch.call(kernels_of(module), input, module.weight, module.bias, arguments, module.constant_weights)
+    # Where parameters lie: nn.Module finds them last. Other weights (of parametrizations, say) are attributes.
+    parameters = module.__dict__["_parameters"]
+    weight = parameters["weight"] if "weight" in parameters else module.weight
+    bias = parameters["bias"] if "bias" in parameters else module.bias
+    return dispatch.call(kernels_of(module), input, weight, bias, arguments, module.constant_weights)
 
 
 class _Drop:

@@ -11,9 +11,12 @@ import pytest  # noqa: E402
 import torch  # noqa: E402
 
 import convt_jit  # noqa: E402
+import recording  # noqa: E402
 from convt_jit.fallback import forget_warnings  # noqa: E402
 
-GPU = torch.cuda.is_available()
+GPU = torch.cuda.is_available() or recording.FILE
+if recording.FILE:
+    recording.install()
 
 
 def pytest_configure(config):
@@ -32,11 +35,32 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.skip(reason="no CUDA device here"))
 
 
+# What bench/python_kernels.py missed.
+_compiled = []
+_make = convt_jit.kernels.Kernels._make
+
+
+def _counted(*args):
+    call = _make(*args)
+    kernel = getattr(call, "kernel", None)
+    if kernel is not None and call.device >= 0 and kernel.origin == "compiler":
+        _compiled.append(kernel.compile_ms)
+    return call
+
+
+if GPU and not recording.FILE:
+    convt_jit.kernels.Kernels._make = _counted
+
+
 @pytest.fixture(autouse=True)
 def _clean():
     torch.manual_seed(0)
     forget_warnings()
-    yield
+    if recording.FILE:
+        with convt_jit.backend("sim"):
+            yield
+    else:
+        yield
     assert convt_jit.get_backend() == "auto", "a test left another backend behind"
 
 
@@ -53,7 +77,12 @@ def ieee():
 def device(request, ieee):
     """Where the library's kernels run; f32 is f32."""
     if request.param == "cuda":
-        yield "cuda"
+        yield recording.DEVICE
     else:
         with convt_jit.backend("sim"):
             yield "cpu"
+
+
+def pytest_terminal_summary(terminalreporter):
+    if GPU and not recording.FILE:
+        terminalreporter.write_line(f"{len(_compiled)} kernels were not compiled ahead, {sum(_compiled) / 1e3:.1f} s")

@@ -64,6 +64,7 @@ def test_gradcheck_through_the_fallback():
 def test_gradcheck_of_our_backward():
     """The gradient that belongs to kernels, in f64 on PyTorch's own convolutions."""
     from convt_jit.autograd import ConvTranspose
+    from convt_jit import dispatch
     from convt_jit.kernels import Kernels
     from convt_jit.problem import Arguments
 
@@ -71,7 +72,8 @@ def test_gradcheck_of_our_backward():
     x = torch.randn(2, 4, 3, 3, dtype=torch.float64, requires_grad=True)
     w = torch.randn(4, 2, 3, 2, dtype=torch.float64, requires_grad=True)
     b = torch.randn(4, dtype=torch.float64, requires_grad=True)
-    run = lambda *t: ConvTranspose.apply(*t, Kernels(), arguments)  # noqa: E731
+    call = dispatch.find(Kernels(), x, w, b, arguments)
+    run = lambda *t: ConvTranspose.apply(*t, call, arguments)  # noqa: E731
     with pytest.warns(convt_jit.FallbackWarning):
         assert torch.autograd.gradcheck(run, (x, w, b))
     assert torch.autograd.gradgradcheck(run, (x, w, b))

@@ -7,13 +7,14 @@ import torch
 
 import convt_jit
 from compare import TOLERANCE, assert_close, launches, rel_l2
+from recording import DEVICE
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("ieee")]
 
 
 def pair(*args, dtype=torch.float32, **kwargs):
-    ours = convt_jit.nn.ConvTranspose2d(*args, **kwargs).cuda().to(dtype)
-    theirs = torch.nn.ConvTranspose2d(*args, **kwargs).cuda().to(dtype)
+    ours = convt_jit.nn.ConvTranspose2d(*args, **kwargs).to(DEVICE).to(dtype)
+    theirs = torch.nn.ConvTranspose2d(*args, **kwargs).to(DEVICE).to(dtype)
     theirs.load_state_dict(ours.state_dict())
     return ours, theirs
 
@@ -28,7 +29,7 @@ def exact(module, x):
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_inference(dtype):
     ours, _ = pair(64, 96, 4, 2, 1, dtype=dtype)
-    x = torch.randn(3, 64, 17, 33, device="cuda", dtype=dtype)
+    x = torch.randn(3, 64, 17, 33, device=DEVICE, dtype=dtype)
     with torch.inference_mode(), launches() as count:
         first, second = ours(x), ours(x)
     assert count[0] == 2
@@ -38,7 +39,7 @@ def test_inference(dtype):
 
 def test_tf32_follows_the_flags():
     ours, _ = pair(256, 128, 4, 2, 1)
-    x = torch.randn(2, 256, 32, 32, device="cuda")
+    x = torch.randn(2, 256, 32, 32, device=DEVICE)
     errors = []
     with torch.no_grad():
         for allowed in (False, True):
@@ -49,7 +50,7 @@ def test_tf32_follows_the_flags():
 
 def test_another_stream():
     ours, theirs = pair(32, 32, 4, 2, 1)
-    x = torch.randn(4, 32, 64, 64, device="cuda")
+    x = torch.randn(4, 32, 64, 64, device=DEVICE)
     stream = torch.cuda.Stream()
     with torch.no_grad():
         want = theirs(x)
@@ -64,7 +65,7 @@ def test_another_stream():
 
 def test_two_streams_at_once():
     ours, theirs = pair(128, 128, 3, 2, 1, dtype=torch.float16)
-    x = torch.randn(2, 128, 20, 20, device="cuda", dtype=torch.float16)
+    x = torch.randn(2, 128, 20, 20, device=DEVICE, dtype=torch.float16)
     streams = [torch.cuda.Stream() for _ in range(2)]
     torch.cuda.synchronize()
     results = []
@@ -81,7 +82,7 @@ def test_two_streams_at_once():
 @pytest.mark.parametrize("constant", [False, True])
 def test_graph(constant):
     ours, _ = pair(128, 96, 4, 2, 1, dtype=torch.float16)
-    x = torch.randn(2, 128, 24, 24, device="cuda", dtype=torch.float16)
+    x = torch.randn(2, 128, 24, 24, device=DEVICE, dtype=torch.float16)
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream), torch.no_grad():
@@ -104,7 +105,7 @@ def test_graph(constant):
 
 def test_graph_outlives_its_module():
     ours, theirs = pair(64, 64, 4, 2, 1)
-    x = torch.randn(2, 64, 12, 12, device="cuda")
+    x = torch.randn(2, 64, 12, 12, device=DEVICE)
     weight, bias, want = ours.weight, ours.bias, exact(ours, x)
     with torch.no_grad():
         ours(x)
@@ -120,7 +121,7 @@ def test_graph_outlives_its_module():
 
 def test_capture_without_preparation():
     ours, _ = pair(32, 16, 4, 2, 1)
-    x = torch.randn(1, 32, 9, 9, device="cuda")
+    x = torch.randn(1, 32, 9, 9, device=DEVICE)
     graph = torch.cuda.CUDAGraph()
     with torch.no_grad(), torch.cuda.graph(graph):
         y = ours(x)
@@ -132,8 +133,8 @@ def test_capture_without_preparation():
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_autocast(dtype):
     ours, theirs = pair(64, 64, 4, 2, 1)
-    x = torch.randn(2, 64, 15, 15, device="cuda", requires_grad=True)
-    with torch.autocast("cuda", dtype), launches() as count:
+    x = torch.randn(2, 64, 15, 15, device=DEVICE, requires_grad=True)
+    with torch.autocast(DEVICE, dtype), launches() as count:
         y = ours(x)
         with torch.inference_mode():
             z = ours(x)
@@ -148,7 +149,7 @@ def test_autocast(dtype):
 
 def test_training_matches():
     ours, theirs = pair(16, 24, 4, 2, 1)
-    x = torch.randn(2, 16, 9, 9, device="cuda")
+    x = torch.randn(2, 16, 9, 9, device=DEVICE)
     optimizers = [torch.optim.Adam(m.parameters(), 1e-2) for m in (ours, theirs)]
     with launches() as count:
         for _ in range(5):
@@ -164,8 +165,8 @@ def test_training_matches():
 def test_channels_last(shape):
     last = torch.channels_last if len(shape) == 4 else torch.channels_last_3d
     kind = f"ConvTranspose{len(shape) - 2}d"
-    ours = getattr(convt_jit.nn, kind)(shape[1], 32, 4, 2, 1).cuda().half()
-    x = torch.randn(*shape, device="cuda", dtype=torch.float16).contiguous(memory_format=last)
+    ours = getattr(convt_jit.nn, kind)(shape[1], 32, 4, 2, 1).to(DEVICE).half()
+    x = torch.randn(*shape, device=DEVICE, dtype=torch.float16).contiguous(memory_format=last)
     with torch.no_grad(), launches() as count:
         y = ours(x)
         z = ours.to(memory_format=last)(x)
@@ -177,7 +178,7 @@ def test_channels_last(shape):
 
 def test_f64_is_pytorchs_with_one_warning():
     ours, theirs = pair(4, 4, 3, dtype=torch.float64)
-    x = torch.randn(1, 4, 5, 5, device="cuda", dtype=torch.float64)
+    x = torch.randn(1, 4, 5, 5, device=DEVICE, dtype=torch.float64)
     with pytest.warns(convt_jit.FallbackWarning, match="float64"):
         y = ours(x)
     assert torch.equal(y, theirs(x))
@@ -185,7 +186,7 @@ def test_f64_is_pytorchs_with_one_warning():
 
 def test_threads():
     ours, _ = pair(32, 48, 4, 2, 1)
-    x = torch.randn(2, 32, 16, 16, device="cuda")
+    x = torch.randn(2, 32, 16, 16, device=DEVICE)
     torch.cuda.synchronize()
     results, errors = [], []
 
@@ -211,7 +212,7 @@ def test_threads():
 
 def test_compile():
     ours, _ = pair(32, 16, 4, 2, 1)
-    x = torch.randn(2, 32, 9, 9, device="cuda")
+    x = torch.randn(2, 32, 9, 9, device=DEVICE)
     compiled = torch.compile(ours, fullgraph=True)
     with torch.no_grad(), launches() as count:
         y = compiled(x)
@@ -233,12 +234,26 @@ def test_another_device():
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="one device")
 def test_data_parallel():
     ours, _ = pair(16, 16, 4, 2, 1)
-    x = torch.randn(6, 16, 9, 9, device="cuda")
+    x = torch.randn(6, 16, 9, 9, device=DEVICE)
     y = torch.nn.DataParallel(ours)(x)
     assert_close(y, exact(ours, x))
 
 
 def test_report():
-    model = convt_jit.replace(torch.nn.Sequential(torch.nn.ConvTranspose2d(64, 64, 4, 2, 1), torch.nn.ReLU()).cuda())
-    found = convt_jit.report(model, torch.randn(8, 64, 32, 32, device="cuda"))
+    model = torch.nn.Sequential(torch.nn.ConvTranspose2d(64, 64, 4, 2, 1), torch.nn.ReLU()).to(DEVICE)
+    convt_jit.replace(model)
+    found = convt_jit.report(model, torch.randn(8, 64, 32, 32, device=DEVICE))
     assert len(found) == 1 and found[0].before_ms > 0 and found[0].after_ms > 0 and found[0].max_error < 1e-4
+
+
+def test_only_if_faster():
+    model = torch.nn.Sequential(torch.nn.ConvTranspose2d(64, 64, 4, 2, 1), torch.nn.ReLU()).to(DEVICE)
+    convt_jit.replace(model)
+    x = torch.randn(8, 64, 32, 32, device=DEVICE)
+    want = exact(model, x)
+    found, = convt_jit.report(model, x, only_if_faster=True, budget_ms=5)
+    ours = type(model[0]) is convt_jit.nn.ConvTranspose2d
+    assert ours == found.replaced == (found.after_ms < found.before_ms)
+    with torch.no_grad(), launches() as count:
+        assert rel_l2(model(x), want) < 1e-5
+    assert count[0] == int(ours)

@@ -110,3 +110,10 @@ def test_compiles_for_absent_gpus(tmp_path, monkeypatch):
     monkeypatch.setattr(library, "_engine", _core.Engine(str(tmp_path)))
     again = convt_jit.warmup(model, torch.randn(1, 2, 4, 4), ["sm_80", "sm_90a"], tf32=False)
     assert [w.layer for w in again] == [w.layer for w in first] and all(w.origin == "disk" for w in again)
+
+
+@compiles
+@pytest.mark.parametrize("clamp", ["clamp0:inf", "clamp-inf:1"])
+def test_a_clamp_without_a_bound_compiles(tmp_path, clamp):
+    layer = _core.Layer(f"c4 o6 k3x3 s2 f32 relu {clamp}", 1, [4, 4])
+    assert _core.Engine(str(tmp_path)).compile(layer, "sm_90a")[1] == "compiler"

@@ -24,7 +24,8 @@ const char* boolean(bool value) { return value ? "true" : "false"; }
 
 // A literal that reads back as exactly this float.
 std::string literal(float value) {
-    if (std::isinf(value)) return value > 0 ? "__builtin_huge_valf()" : "-__builtin_huge_valf()";
+    // NVRTC has no builtin for infinity, and no constant of that size.
+    if (std::isinf(value)) return fmt::format("__builtin_bit_cast(float, {})", value > 0 ? "0x7f800000" : "0xff800000");
     return fmt::format("{:a}f", value);
 }
 
