@@ -15,7 +15,7 @@ struct CompareArgs {
     int dtype;  // as convt_jit::DType
 };
 
-__device__ __forceinline__ double infinity() { return __builtin_huge_valf(); }
+__device__ __forceinline__ double infinity() { return __uint_as_float(0x7f800000u); }
 __device__ __forceinline__ double size_of_number(double a) { return a < 0 ? -a : a; }
 __device__ __forceinline__ bool is_finite(double a) { return a - a == 0; }
 
