@@ -53,8 +53,8 @@ Errors errors_of(const std::vector<Sums>& all) {
         want2 += sums.want2;
         errors.wrong_nonfinite += sums.wrong;
         if (sums.worst < 0) continue;
-        if (errors.worst >= 0 && (sums.max_abs < errors.max_abs ||
-                                  (sums.max_abs == errors.max_abs && sums.worst > errors.worst)))
+        if (errors.worst >= 0 &&
+            (sums.max_abs < errors.max_abs || (sums.max_abs == errors.max_abs && sums.worst > errors.worst)))
             continue;
         errors.max_abs = sums.max_abs;
         errors.worst = sums.worst;

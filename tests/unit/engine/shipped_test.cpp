@@ -1,8 +1,9 @@
 // What the library ships in cache/ serves, every record of it.
+#include "tune/shipped.h"
+
 #include "convt_jit/engine.h"
 #include "convt_jit/tuning.h"
 #include "tune/record_text.h"
-#include "tune/shipped.h"
 
 #include <gtest/gtest.h>
 
