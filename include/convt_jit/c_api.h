@@ -82,6 +82,8 @@ CONVT_JIT_API const char* convt_kernel_layer(const convt_kernel* kernel);  /**< 
 CONVT_JIT_API const char* convt_kernel_family(const convt_kernel* kernel); /**< "direct" */
 CONVT_JIT_API const char* convt_kernel_plan(const convt_kernel* kernel);   /**< what convt_prepare takes back */
 CONVT_JIT_API const char* convt_kernel_arch(const convt_kernel* kernel);   /**< "sm_90a" */
+/** Who chose the plan: "asked", "record" (a tuning record), "default" or "generic". */
+CONVT_JIT_API const char* convt_kernel_plan_origin(const convt_kernel* kernel);
 CONVT_JIT_API const char* convt_kernel_origin(const convt_kernel* kernel); /**< "memory", "disk" or "compiler" */
 
 #ifdef __cplusplus

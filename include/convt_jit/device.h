@@ -4,6 +4,7 @@
 #include "convt_jit/export.h"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,6 +57,8 @@ public:
     void download(void* host, std::size_t bytes) const;
     /// Enqueues a copy from a buffer of the same device and size.
     void copy_from(const Buffer& source, StreamHandle stream) const;
+    /// Fills it with copies of a pattern, the last one cut, as a blocking copy does.
+    void repeat(const void* pattern, std::size_t pattern_bytes) const;
     /// Fills every byte.
     void fill(unsigned char value) const;
     /// The same, enqueued.
@@ -72,6 +75,22 @@ public:
     explicit Stream(const Device& device);
     [[nodiscard]] StreamHandle handle() const noexcept;
     void synchronize() const;
+
+private:
+    friend class Recording;
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+/// What was enqueued on a stream, to be enqueued again as a whole: a CUDA graph. (The simulator calls it again.)
+class CONVT_JIT_API Recording {
+public:
+    Recording() = default;
+    /// Calls `enqueue`, whose work on the stream is recorded and not run. Timers time each replay: wait for the stream
+    /// before they are read. Throws DriverError where the driver cannot record; then nothing was enqueued.
+    Recording(const Stream& stream, const std::function<void()>& enqueue);
+    void replay() const;
+    [[nodiscard]] explicit operator bool() const noexcept { return impl_ != nullptr; }
 
 private:
     struct Impl;

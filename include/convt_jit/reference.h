@@ -1,11 +1,13 @@
 // Reference: the definition of the operation in f64 on the host, for checks.
 #pragma once
 
+#include "convt_jit/device.h"
 #include "convt_jit/export.h"
 #include "convt_jit/kernel.h"
 #include "convt_jit/layer.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -38,6 +40,19 @@ struct Errors {
 /// numbers.
 [[nodiscard]] CONVT_JIT_API Errors compare(const std::vector<double>& got, const std::vector<double>& want,
                                            std::optional<DType> rounded_to = std::nullopt);
+/// The same where the numbers are: only sums come to the host. For tools and tests.
+class CONVT_JIT_API DeviceComparison {
+public:
+    /// Compiles its kernel. Throws CompileError, DriverError.
+    explicit DeviceComparison(const Device& device);
+    /// `got`: so many elements of `rounded_to` on the device; `want`: as many f64. After what is on the stream; waits.
+    [[nodiscard]] Errors compare(const void* got, const void* want, std::int64_t elements, DType rounded_to,
+                                 StreamHandle stream = nullptr) const;
+
+private:
+    struct Impl;
+    std::shared_ptr<const Impl> impl_;
+};
 /// The largest rel_l2 that is right for the layer: rounding of the dtype plus that of the sums.
 [[nodiscard]] CONVT_JIT_API double tolerance(const Layer& layer);
 

@@ -68,6 +68,13 @@ bool resolve(void* handle, Api& api, std::string& missing) {
     need(api.stream_capture_info, "cuStreamGetCaptureInfo");
     find(api.stream_id, "cuStreamGetId");
     need(api.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
+    find(api.capture_begin, "cuStreamBeginCapture_v2");
+    find(api.capture_end, "cuStreamEndCapture");
+    find(api.graph_instantiate, "cuGraphInstantiateWithFlags");
+    find(api.graph_launch, "cuGraphLaunch");
+    find(api.graph_destroy, "cuGraphDestroy");
+    find(api.graph_exec_destroy, "cuGraphExecDestroy");
+    find(api.event_record_with_flags, "cuEventRecordWithFlags");
     need(api.event_create, "cuEventCreate");
     need(api.event_destroy, "cuEventDestroy_v2");
     need(api.event_record, "cuEventRecord");

@@ -51,6 +51,15 @@ struct Api {
     CUresult (*stream_id)(CUstream, unsigned long long*);  // null before CUDA 12.0
     decltype(&::cuThreadExchangeStreamCaptureMode) exchange_capture_mode;
 
+    // Null before CUDA 11.4.
+    CUresult (*capture_begin)(CUstream, CUstreamCaptureMode);
+    CUresult (*capture_end)(CUstream, CUgraph*);
+    CUresult (*graph_instantiate)(CUgraphExec*, CUgraph, unsigned long long flags);
+    CUresult (*graph_launch)(CUgraphExec, CUstream);
+    CUresult (*graph_destroy)(CUgraph);
+    CUresult (*graph_exec_destroy)(CUgraphExec);
+    CUresult (*event_record_with_flags)(CUevent, CUstream, unsigned);
+
     decltype(&::cuEventCreate) event_create;
     decltype(&::cuEventDestroy) event_destroy;
     decltype(&::cuEventRecord) event_record;

@@ -77,6 +77,20 @@ void DeviceMemory::copy_from(const DeviceMemory& source, std::size_t bytes, CUst
     });
 }
 
+void DeviceMemory::repeat(const void* pattern, std::size_t pattern_bytes, std::size_t bytes) const {
+    use_in(context_, [&](const Api& cuda) {
+        check(cuda.ctx_synchronize(), "cuCtxSynchronize", "before a copy to the device");
+        std::size_t done = std::min(pattern_bytes, bytes);
+        check(cuda.copy_to_device(address(data_), pattern, done), "cuMemcpyHtoD");
+        while (done < bytes) {  // twice as much each time
+            const std::size_t next = std::min(done, bytes - done);
+            check(cuda.copy_on_device(address(data_) + done, address(data_), next, nullptr), "cuMemcpyDtoDAsync");
+            done += next;
+        }
+        check(cuda.ctx_synchronize(), "cuCtxSynchronize", "after a copy to the device");
+    });
+}
+
 void DeviceMemory::fill(unsigned char value, std::size_t bytes) const {
     use_in(context_, [&](const Api& cuda) {
         check(cuda.ctx_synchronize(), "cuCtxSynchronize", "before a fill");
@@ -120,12 +134,24 @@ EventPair::~EventPair() {
     });
 }
 
+namespace {
+
+// While a stream is recorded, so that each replay records the event.
+void record(const Api& cuda, CUevent event, CUstream stream) {
+    if (cuda.event_record_with_flags != nullptr && capturing(stream))
+        check(cuda.event_record_with_flags(event, stream, CU_EVENT_RECORD_EXTERNAL), "cuEventRecordWithFlags");
+    else
+        check(cuda.event_record(event, stream), "cuEventRecord");
+}
+
+}  // namespace
+
 void EventPair::start(CUstream stream) {
-    use_in(context_, [&](const Api& cuda) { check(cuda.event_record(start_, stream), "cuEventRecord"); });
+    use_in(context_, [&](const Api& cuda) { record(cuda, start_, stream); });
 }
 
 void EventPair::stop(CUstream stream) {
-    use_in(context_, [&](const Api& cuda) { check(cuda.event_record(stop_, stream), "cuEventRecord"); });
+    use_in(context_, [&](const Api& cuda) { record(cuda, stop_, stream); });
 }
 
 double EventPair::milliseconds() const {

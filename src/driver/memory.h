@@ -21,6 +21,8 @@ public:
     [[nodiscard]] void* data() const noexcept { return data_; }
     void upload(const void* host, std::size_t bytes) const;
     void download(void* host, std::size_t bytes) const;
+    // Copies of the pattern up to so many bytes.
+    void repeat(const void* pattern, std::size_t pattern_bytes, std::size_t bytes) const;
     void fill(unsigned char value, std::size_t bytes) const;
     void fill(unsigned char value, std::size_t bytes, CUstream stream) const;
     void copy_from(const DeviceMemory& source, std::size_t bytes, CUstream stream) const;
@@ -37,6 +39,7 @@ public:
     OwnStream(const OwnStream&) = delete;
     OwnStream& operator=(const OwnStream&) = delete;
     [[nodiscard]] CUstream handle() const noexcept { return stream_; }
+    [[nodiscard]] const Context& context() const noexcept { return context_; }
     void synchronize() const;
 
 private:

@@ -163,6 +163,10 @@ const char* convt_kernel_plan(const convt_kernel* kernel) {
 const char* convt_kernel_arch(const convt_kernel* kernel) {
     return kernel != nullptr ? kernel->kernel.info().arch.c_str() : nullptr;
 }
+const char* convt_kernel_plan_origin(const convt_kernel* kernel) {
+    return kernel != nullptr ? to_string(kernel->kernel.info().plan_origin) : nullptr;
+}
+
 const char* convt_kernel_origin(const convt_kernel* kernel) {
     return kernel != nullptr ? to_string(kernel->kernel.info().origin) : nullptr;
 }

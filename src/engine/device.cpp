@@ -2,15 +2,18 @@
 
 #include "convt_jit/error.h"
 #include "convt_jit/tuning.h"
+#include "driver/graph.h"
 #include "driver/memory.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <optional>
+#include <utility>
 
 namespace convt_jit {
 namespace {
@@ -31,6 +34,10 @@ public:
     [[nodiscard]] void* data() const noexcept { return data_; }
     void upload(const void* host, std::size_t bytes) const { std::memcpy(data_, host, bytes); }
     void download(void* host, std::size_t bytes) const { std::memcpy(host, data_, bytes); }
+    void repeat(const void* pattern, std::size_t pattern_bytes, std::size_t bytes) const {
+        for (std::size_t at = 0; at < bytes; at += pattern_bytes)
+            std::memcpy(static_cast<char*>(data_) + at, pattern, std::min(pattern_bytes, bytes - at));
+    }
     void fill(unsigned char value, std::size_t bytes) const { std::memset(data_, value, bytes); }
 
 private:
@@ -105,6 +112,11 @@ void Buffer::copy_from(const Buffer& source, StreamHandle stream) const {
     else
         std::memcpy(data(), source.data(), bytes());
 }
+void Buffer::repeat(const void* pattern, std::size_t pattern_bytes) const {
+    if (bytes() == 0) return;
+    if (pattern_bytes == 0) throw LayerError("pattern_bytes", "0", "1 and more");
+    impl_->with([&](const auto& memory) { memory.repeat(pattern, pattern_bytes, impl_->bytes); });
+}
 void Buffer::fill(unsigned char value) const {
     if (bytes() == 0) return;
     impl_->with([&](const auto& memory) { memory.fill(value, impl_->bytes); });
@@ -126,6 +138,27 @@ Stream::Stream(const Device& device) : impl_(std::make_shared<Impl>()) {
 StreamHandle Stream::handle() const noexcept { return impl_->stream ? impl_->stream->handle() : nullptr; }
 void Stream::synchronize() const {
     if (impl_->stream) impl_->stream->synchronize();
+}
+
+struct Recording::Impl {
+    std::optional<Stream> stream;
+    std::function<void()> enqueue;  // on the simulator
+    std::optional<driver::Graph> graph;
+};
+Recording::Recording(const Stream& stream, const std::function<void()>& enqueue) {
+    auto impl = std::make_shared<Impl>();
+    impl->stream = stream;
+    if (stream.impl_->stream)
+        impl->graph.emplace(stream.impl_->stream->context(), stream.impl_->stream->handle(), enqueue);
+    else
+        impl->enqueue = enqueue;
+    impl_ = std::move(impl);
+}
+void Recording::replay() const {
+    if (impl_->graph)
+        impl_->graph->launch(impl_->stream->impl_->stream->handle());
+    else
+        impl_->enqueue();
 }
 
 struct Timer::Impl {

@@ -1,5 +1,6 @@
 #include "convt_jit/error.h"
 #include "convt_jit/reference.h"
+#include "reference/bounds.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,29 +11,6 @@ namespace convt_jit {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// Whether a number this near to the largest one overflows is a matter of how the sum was rounded.
-constexpr double kNear = 1 + 0x1p-8;
-
-// What bounds the elements that numbers were rounded to.
-struct Elements {
-    double largest = kInfinity;
-    double smallest_normal = 0;
-    double step = 0;  // between subnormal numbers
-};
-
-Elements elements_of(std::optional<DType> dtype) {
-    if (!dtype) return {};
-    switch (*dtype) {
-        case DType::f16:
-            return {65504, 0x1p-14, 0x1p-24};
-        case DType::bf16:
-            return {0x1.fep127, 0x1p-126, 0x1p-133};
-        case DType::f32:
-            break;
-    }
-    return {0x1.fffffep127, 0x1p-126, 0x1p-149};
-}
 
 bool same_nonfinite(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b; }
 
@@ -53,7 +31,7 @@ double longest_sum(const Layer& layer) {
 Errors compare(const std::vector<double>& got, const std::vector<double>& want, std::optional<DType> rounded_to) {
     if (got.size() != want.size())
         throw LayerError("got", std::to_string(got.size()) + " elements", std::to_string(want.size()) + " elements");
-    const Elements elements = elements_of(rounded_to);
+    const Bounds bounds = bounds_of(rounded_to);
     Errors errors;
     double difference2 = 0, want2 = 0;
     const auto note = [&](double difference, std::size_t i) {
@@ -63,14 +41,13 @@ Errors compare(const std::vector<double>& got, const std::vector<double>& want, 
     };
     for (std::size_t i = 0; i < got.size(); ++i) {
         const double size = std::isfinite(want[i]) ? std::abs(want[i]) : 0;
-        if (std::isfinite(got[i]) && std::isfinite(want[i]) && size <= elements.largest * kNear) {
+        if (std::isfinite(got[i]) && std::isfinite(want[i]) && size <= bounds.largest * kNearLargest) {
             const double difference = std::abs(got[i] - want[i]);
-            const double error =
-                size < elements.smallest_normal ? std::max(difference - elements.step, 0.0) : difference;
+            const double error = size < bounds.smallest_normal ? std::max(difference - bounds.step, 0.0) : difference;
             difference2 += error * error;
             want2 += want[i] * want[i];
             if (difference > 0) note(difference, i);
-        } else if (size > elements.largest / kNear && got[i] == std::copysign(kInfinity, want[i])) {
+        } else if (size > bounds.largest / kNearLargest && got[i] == std::copysign(kInfinity, want[i])) {
             continue;
         } else if (!same_nonfinite(got[i], want[i])) {
             ++errors.wrong_nonfinite;

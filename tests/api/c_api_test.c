@@ -44,11 +44,13 @@ static void computes(convt_engine* engine) {
     CHECK(strcmp(convt_kernel_family(kernel), "unrolled") == 0);
     CHECK(strlen(convt_kernel_arch(kernel)) > 0);
     CHECK(strlen(convt_kernel_origin(kernel)) > 0);
+    CHECK(strcmp(convt_kernel_plan_origin(kernel), "default") == 0);
 
     /* The plan is taken back, and the kernel outlives a second one for the same layer. */
     convt_kernel* again = NULL;
     CHECK(convt_prepare(engine, "k2 o1 c1 bias", CONVT_SIMULATOR, convt_kernel_plan(kernel), &again) == CONVT_OK);
     CHECK(again != NULL && strcmp(convt_kernel_plan(again), convt_kernel_plan(kernel)) == 0);
+    CHECK(strcmp(convt_kernel_plan_origin(again), "asked") == 0);
     convt_kernel_destroy(again);
 
     /* Nothing to do for this family, but the arguments are looked at. */
@@ -113,6 +115,7 @@ static void refuses(convt_engine* engine) {
     CHECK(kernel == NULL);
     CHECK(convt_engine_create("", NULL) == CONVT_LAYER_ERROR);
     CHECK(convt_kernel_plan(NULL) == NULL);
+    CHECK(convt_kernel_plan_origin(NULL) == NULL);
     convt_kernel_destroy(NULL);
     convt_engine_destroy(NULL);
 }

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <sstream>
 
 namespace convt_jit::tools::test {
 namespace {
@@ -170,6 +172,44 @@ TEST_F(Autotune, GoesOnFromTheJournalOfATunerThatWasKilled) {
     EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
     EXPECT_THAT(outcome.err, HasSubstr("going on from"));
     EXPECT_NE(tuned().at("plan"), "");
+}
+
+TEST_F(Autotune, WhatAKilledTunerHasLeftIsRemovedByTheNext) {
+    const auto temporary = directory_ / "tmp";
+    std::filesystem::create_directory(temporary);
+    const std::string environment = "TMPDIR=" + temporary.string();
+    const auto scratch = [&] {
+        std::vector<std::filesystem::path> found;
+        for (const auto& entry : std::filesystem::directory_iterator(temporary))
+            if (entry.path().filename().string().starts_with("convt_autotune_")) found.push_back(entry.path());
+        return found;
+    };
+    const std::string command = std::string("autotune ") + kLayer + " --candidates 3 --exhaustive";
+    (void)run(command + surface({{{"match", "="}, {"fault", "hang"}}}),
+              ">/dev/null 2>&1 & pid=$!; sleep 1; kill -9 $pid", environment);
+    ASSERT_EQ(scratch().size(), 1u);
+    EXPECT_EQ(convt(command + surface({}), environment).code, 0);
+    EXPECT_EQ(scratch().size(), 1u) << "one that is as young may be in use";
+    std::filesystem::last_write_time(scratch().front(),
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+    EXPECT_EQ(convt(command + surface({}), environment).code, 0);
+    EXPECT_TRUE(scratch().empty());
+}
+
+TEST_F(Autotune, TwoTunersOfOneJournalAndOneFileOfRecords) {
+    const auto journal = directory_ / "journal", records = directory_ / "records.json";
+    const auto command = [&](const char* layer) {
+        return fmt::format("autotune '{}' --candidates 10 --exhaustive --journal {} --records {}{}", layer,
+                           journal.string(), records.string(), surface({}));
+    };
+    const std::string both = fmt::format(
+        ">/dev/null 2>&1 & a=$!; CONVT_JIT_CACHE_DIR='{}' '{}' {} >/dev/null 2>&1; "
+        "b=$?; wait $a && exit $b",
+        (directory_ / "cache").string(), CONVT_PROGRAM, command("n1 c4 o4 in16 k4 s2"));
+    EXPECT_EQ(run(command("n2 c8 o8 in32x32 k3x3 s2x2 bias f32"), both), 0);
+    EXPECT_EQ(read_records(records.string()).size(), 2u);
+    std::istringstream lines(read_file(journal));
+    for (std::string line; std::getline(lines, line);) EXPECT_TRUE(json::accept(line)) << line;
 }
 
 TEST_F(Autotune, ABudgetThatIsNoTimeIsBadUsage) {

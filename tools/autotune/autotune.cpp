@@ -41,7 +41,7 @@ struct Options {
     std::size_t most = 1000;
     int jobs = 0;
     double patience = 20;  // seconds
-    bool pack_each_time = false, exhaustive = false;
+    bool pack_each_time = false, plain_launches = false, exhaustive = false;
 };
 
 std::string journal_of(const Options& options) {
@@ -126,6 +126,7 @@ std::string command_line(const Options& options) {
     line += options.exhaustive ? " --exhaustive" : " --budget " + options.budget;
     line += fmt::format(" --candidates {}", options.most);
     if (options.pack_each_time) line += " --pack-each-time";
+    if (options.plain_launches) line += " --plain-launches";
     return line;
 }
 
@@ -155,14 +156,15 @@ int autotune(const Options& options) {
     tuning.budget_seconds = *budget;
     tuning.exhaustive = options.exhaustive;
     tuning.jobs = static_cast<std::size_t>(jobs_allowed(this_machine(), options.jobs, 0));
-    tuning.worker_arguments = tune_worker_arguments(options.pack_each_time, options.surface);
+    tuning.worker_arguments = tune_worker_arguments(options.pack_each_time, options.plain_launches, options.surface);
     Measurer measurer(tuning.worker_arguments,
                       std::chrono::milliseconds(static_cast<std::int64_t>(options.patience * 1e3)));
     TunedRun run{measurer.facts(), kCommit, command_line(options), {}};
     const CardFacts& facts = run.facts;
     Journal journal(journal_of(options),
-                    fmt::format("{}, driver {}, NVRTC {}, {}{}", facts.card, facts.driver, facts.toolkit, kCommit,
-                                options.pack_each_time ? ", packed each time" : ""));
+                    fmt::format("{}, driver {}, NVRTC {}, {}{}{}", facts.card, facts.driver, facts.toolkit, kCommit,
+                                options.pack_each_time ? ", packed each time" : "",
+                                options.plain_launches ? ", plain launches" : ""));
     if (journal.size() > 0)
         fmt::print(stderr, "convt: going on from {} measurements of {}\n", journal.size(), journal_of(options));
     int failed = 0;
@@ -227,6 +229,8 @@ void add_autotune(CLI::App& app, int& status) {
         ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}));
     command->add_flag("--pack-each-time", options->pack_each_time,
                       "as in training: kernels that pack their weights do so at each launch, not once before");
+    command->add_flag("--plain-launches", options->plain_launches,
+                      "time launches one by one, not replays of CUDA graphs");
     command->add_option("--jobs", options->jobs, "compilers at a time; default: one per processor")
         ->transform(whole_number(1, 4096));
     command->add_option("--patience", options->patience, "seconds after which a candidate hangs, and is killed")

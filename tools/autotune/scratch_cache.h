@@ -8,7 +8,8 @@
 namespace convt_jit::tools {
 
 // While it lives, this process and those that it starts see an environment with a directory of its own as the user's
-// cache, and the user's among those that are only read. Make it before any engine. Throws std::system_error.
+// cache, and the user's among those that are only read. Make it before any engine. What tuners that were killed have
+// left is removed: each holds a lock on its own. Throws std::system_error.
 class ScratchCache {
 public:
     ScratchCache();
@@ -21,6 +22,7 @@ public:
 
 private:
     std::string directory_;
+    int lock_ = -1;  // on the directory, as long as it is in use
     std::optional<std::string> users_;
 };
 

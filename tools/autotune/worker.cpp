@@ -17,17 +17,16 @@ namespace convt_jit::tools {
 namespace {
 
 constexpr const char* kCommand = "autotune-worker";
-constexpr double kHopeless = 1.5;  // times the incumbent's time: one pair of launches is enough
 
 // A layer on the card, with its incumbent.
 class Bench {
 public:
-    Bench(Engine& engine, const std::string& text, WeightsAre weights)
+    Bench(Engine& engine, const std::string& text, WeightsAre weights, Launching launching)
         : engine_(engine),
           device_(Device::best()),
           layer_(parse_layer(text)),
           weights_(weights),
-          trial_(engine, device_, layer_, flush_of(device_), weights) {
+          trial_(engine, device_, layer_, flush_of(device_), weights, launching) {
         trial_.know_reference();
     }
 
@@ -49,12 +48,13 @@ public:
                 return m;
             }
         }
+        Trial::Timed timed(trial_, kernel);
         if (request.against.empty()) {
-            trial_.settle(kernel);
-            m.ms = trial_.time(kernel, request.launches);
+            Trial::settle(timed);
+            m.ms = Trial::time(timed, request.launches);
         } else {
             meet(request.against);
-            Trial::Pairs pairs = trial_.compare(kernel, incumbent_, request.launches, kHopeless);
+            Trial::Pairs pairs = Trial::compare(timed, *incumbent_, request.launches);
             m.ms = std::move(pairs.ms);
             m.against_ms = std::move(pairs.against_ms);
         }
@@ -73,9 +73,9 @@ private:
 
     void meet(const std::string& plan) {
         if (incumbent_ && incumbent_plan_ == plan) return;
-        incumbent_ = prepared(plan);
+        incumbent_ = std::make_unique<Trial::Timed>(trial_, prepared(plan));
         incumbent_plan_ = plan;
-        trial_.settle(incumbent_);
+        Trial::settle(*incumbent_);
     }
 
     Engine& engine_;
@@ -83,14 +83,15 @@ private:
     Layer layer_;
     WeightsAre weights_;
     Trial trial_;
-    Kernel incumbent_;  // none: empty
+    std::unique_ptr<Trial::Timed> incumbent_;
     std::string incumbent_plan_;
 };
 
 class Worker {
 public:
-    Worker(bool pack_each_time, const std::string& surface)
-        : weights_(pack_each_time ? WeightsAre::changing : WeightsAre::constant) {
+    Worker(bool pack_each_time, bool plain_launches, const std::string& surface)
+        : weights_(pack_each_time ? WeightsAre::changing : WeightsAre::constant),
+          launching_(plain_launches ? Launching::plain : Launching::replayed) {
         if (!surface.empty()) surface_ = std::make_unique<Surface>(surface);
     }
 
@@ -135,7 +136,7 @@ private:
     [[nodiscard]] Measurement begin(const Request& request) {
         if (!bench_ || layer_ != request.layer) {
             bench_.reset();  // its tensors go before those of the next
-            bench_ = std::make_unique<Bench>(engine_, request.layer, weights_);
+            bench_ = std::make_unique<Bench>(engine_, request.layer, weights_, launching_);
             layer_ = request.layer;
         }
         return {};
@@ -147,6 +148,7 @@ private:
     }
 
     WeightsAre weights_;
+    Launching launching_;
     std::unique_ptr<Surface> surface_;
     Engine engine_;
     std::string layer_;
@@ -155,26 +157,28 @@ private:
 
 }  // namespace
 
-std::vector<std::string> tune_worker_arguments(bool pack_each_time, const std::string& surface) {
+std::vector<std::string> tune_worker_arguments(bool pack_each_time, bool plain_launches, const std::string& surface) {
     std::vector<std::string> arguments = {kCommand};
     if (pack_each_time) arguments.emplace_back("--pack-each-time");
+    if (plain_launches) arguments.emplace_back("--plain-launches");
     if (!surface.empty()) arguments.insert(arguments.end(), {"--surface", surface});
     return arguments;
 }
 
 void add_tune_worker(CLI::App& app, int& status) {
     struct Options {
-        bool pack_each_time = false;
+        bool pack_each_time = false, plain_launches = false;
         std::string surface;
     };
     auto options = std::make_shared<Options>();
     CLI::App* const command = app.add_subcommand(kCommand, "")->group("");
     command->add_flag("--pack-each-time", options->pack_each_time);
+    command->add_flag("--plain-launches", options->plain_launches);
     command->add_option("--surface", options->surface);
     command->callback([options, &status] {
         // One that hangs would never see that the tuner has gone.
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        Worker worker(options->pack_each_time, options->surface);
+        Worker worker(options->pack_each_time, options->plain_launches, options->surface);
         serve([&](const std::string& line) { return json_text(worker.answer(line), -1); });
         status = 0;
     });

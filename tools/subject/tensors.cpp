@@ -56,8 +56,9 @@ std::vector<unsigned char> DeviceTensors::download_y() const {
     return bytes;
 }
 
-std::vector<unsigned char> repeated_random(DType dtype, std::int64_t elements, double deviation, std::uint64_t seed) {
-    if (elements == 0) return {};
+Buffer repeated_random(const Device& device, DType dtype, std::int64_t elements, double deviation, std::uint64_t seed) {
+    const Buffer buffer(device, static_cast<std::size_t>(elements) * size_of(dtype));
+    if (elements == 0) return buffer;
     constexpr std::int64_t kDifferent = 4'000'037;  // odd and no multiple of a row: neighbours in memory differ
     Layer plain = Layer::make(1, 1, {1});
     plain.dtype = dtype;
@@ -65,11 +66,8 @@ std::vector<unsigned char> repeated_random(DType dtype, std::int64_t elements, d
     if (deviation != 1)
         for (double& v : values.x) v *= deviation;
     const std::vector<unsigned char> pattern = encode(dtype, values.x);
-    std::vector<unsigned char> bytes(static_cast<std::size_t>(elements) * size_of(dtype));
-    for (std::size_t at = 0; at < bytes.size(); at += pattern.size())
-        std::copy_n(pattern.begin(), std::min(pattern.size(), bytes.size() - at),
-                    bytes.begin() + static_cast<std::ptrdiff_t>(at));
-    return bytes;
+    buffer.repeat(pattern.data(), pattern.size());
+    return buffer;
 }
 
 }  // namespace convt_jit::tools

@@ -28,9 +28,9 @@ private:
     Buffer x_, w_, bias_, residual_, scale_, shift_, y_;
 };
 
-// random_tensors, but only about `most` different values, repeated: quick for tensors of gigabytes, where the figures
-// matter and every element has been checked elsewhere. Already encoded.
-[[nodiscard]] std::vector<unsigned char> repeated_random(DType dtype, std::int64_t elements, double deviation,
-                                                         std::uint64_t seed);
+// A buffer like random_tensors', but with only some million different values, repeated: quick for tensors of gigabytes,
+// where the figures matter and every element has been checked elsewhere.
+[[nodiscard]] Buffer repeated_random(const Device& device, DType dtype, std::int64_t elements, double deviation,
+                                     std::uint64_t seed);
 
 }  // namespace convt_jit::tools
