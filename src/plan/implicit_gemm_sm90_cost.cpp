@@ -7,24 +7,27 @@ namespace convt_jit {
 namespace {
 
 // Cycles, fit to measurements on an H200 (bench/results/h200-strips-trials.json).
-constexpr double kTensorShare = 0.6;  // of the rate that products reach
-constexpr double kGlobalShare = 1.4;  // of what other kernels reach
-constexpr double kLoadTurn = 950;     // from the first load of a batch until its cells are written
-constexpr double kLoadOfTurn = 25;    // of that for each load of a thread
-constexpr double kHandOver = 120;     // of a chunk, from those who load to those who multiply
-constexpr double kWritten = 6;        // of a thread and an output that it finishes
-constexpr double kStore = 120;        // of a warp that does nothing else, for what its threads store at once
-constexpr double kOwnStore = 5;       // of a warp that multiplies
-constexpr double kFirstTile = 5000;   // until the first products of a block
+constexpr double kTensorShare = 0.7;   // of the rate that products reach
+constexpr double kGlobalShare = 1.25;  // of what other kernels reach
+constexpr double kLoadTurn = 720;      // from the first load of a batch until its cells are written
+constexpr double kLoadOfTurn = 37;     // of that for each load of a thread
+constexpr double kHandOver = 225;      // of a chunk, from those who load to those who multiply
+constexpr double kWritten = 5.5;       // of a thread and an output that it finishes
+constexpr double kStore = 87;          // of a warp that does nothing else, for what its threads store at once
+constexpr double kOwnStore = 4.5;      // of a warp that multiplies
+constexpr double kBeside = 0.24;       // of what is not the bottleneck
+constexpr double kCacheShare = 1.18;   // of what other kernels reach
+constexpr double kFirstTile = 5000;    // until the first products of a block
 
 // What measured times were more, against the other families' models (bench/results/h200-tuned-*.json).
-constexpr double kUnmodelled = 1.05, kUnmodelledTf32 = 1.25;
-constexpr double kFolded = 1.06;       // weights of zero; less where products are three
-constexpr double kEmptyPhases = 5;     // outputs that have no taps, which others write without a tile of their own
+constexpr double kUnmodelled = 1, kUnmodelledTf32 = 1.15;
+constexpr double kEmptyRows = 5;       // row phases that have no taps, which others write without tiles of their own
+constexpr double kEmptyColumns = 1.2;  // column phases
 constexpr double kLongStride = 1.4;    // 3 and 4 along width: many column phases of few products
 constexpr double kLongerStride = 2.2;  // beyond
 constexpr double kSmallGroups = 2;     // groups of less than 32 channels: much is loaded for little
-constexpr double kSmallBlocks = 1.3, kShortRing = 0.11;
+constexpr double kApart = 1.2;         // row taps with stages of their own
+constexpr double kSmallBlocks = 1.3, kShortRing = 0.14;
 
 }  // namespace
 
@@ -50,8 +53,8 @@ double implicit_gemm_sm90_cycles(const ImplicitGemmLayer& layer, const UnrolledW
     const double products = t.groups_m * t.groups_n * r.runs * layer.mean_depth_taps * r.chunks *
                             (folded ? r.row_taps : layer.mean_taps_h) * h.taps * r.steps * (layer.split ? 3 : 1);
     // A product reads 64 cells and its columns' twice, and multiplies two cycles for a column. One warpgroup alone
-    // leaves a pause between its products.
-    const bool lonely = t.groups_m * t.groups_n * t.teams * t.min_blocks == 1;
+    // leaves a pause between its products, and always where it waits for each few of them.
+    const bool lonely = t.groups_m * t.groups_n * t.min_blocks * (layer.split ? 1 : t.teams) == 1;
     const double product = std::max(r.columns / 2.0, 16 + r.columns / 4.0) / kTensorShare;
     const double tensor = products * (lonely ? std::max(product, 61 + 0.61 * r.columns) : product);
     const double joins = layer.split ? products / 3 / t.join * r.columns / 2 * 4 / kIssue : 0;
@@ -67,7 +70,7 @@ double implicit_gemm_sm90_cycles(const ImplicitGemmLayer& layer, const UnrolledW
     const double weights = t.resident == 1 ? 0 : chunks * static_cast<double>(r.weight_stage);
     // Rows of the tile come as whole sectors of 32 bytes.
     const double row = r.tile_width * element, sectors = (std::floor((row + 31) / 32) + 0.4) * 32 / row;
-    const double cache = (weights + cells * 16 * sectors) / kCacheBytes;
+    const double cache = (weights + cells * 16 * sectors) / (kCacheBytes * kCacheShare);
     const double fresh = static_cast<double>(t.positions[0]) * r.row_step * t.positions[1] * layer.in_per_group *
                          element * full / (channel_blocks * r.row_phases);
     const double store_bytes = outputs * full * channels_full * element * 1.05;
@@ -80,15 +83,17 @@ double implicit_gemm_sm90_cycles(const ImplicitGemmLayer& layer, const UnrolledW
     const double alone = std::max(tensor + joins * 0.5, loads) + chunks * kHandOver + epilogue;
     const double together = std::max({tensor, issue, shared, loads / t.min_blocks, cache, global, stores});
     const double others = tensor + issue + shared + cache + global - together;
-    const double tile = std::max(together + 0.15 * std::max(others, 0.0), alone / (t.teams * t.min_blocks));
+    const double tile = std::max(together + kBeside * std::max(others, 0.0), alone / (t.teams * t.min_blocks));
     constexpr double kProcessors = 132;
     const double turns = tiles / (kProcessors * t.min_blocks * t.teams);
     const double waves = turns < 8 ? std::ceil(turns) : turns;
     const bool tf32 = layer.element_bytes == 4 && !layer.split;
-    const bool empty = layer.used_rows < layer.row_phases || h.used < h.stride;
     const bool small_groups = work.groups > 1 && layer.out_per_group < 32;
     const double unmodelled = (small_groups ? kSmallGroups : 1) * (tf32 ? kUnmodelledTf32 : kUnmodelled) *
-                              (folded && !layer.split ? kFolded : 1) * (empty ? kEmptyPhases : 1) *
+                              (layer.used_rows < layer.row_phases ? kEmptyRows
+                               : h.used < h.stride                ? kEmptyColumns
+                                                                  : 1) *
+                              (t.apart == 1 ? kApart : 1) *
                               (h.stride > 4   ? kLongerStride
                                : h.stride > 2 ? kLongStride
                                               : 1) *

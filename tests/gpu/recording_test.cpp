@@ -129,8 +129,8 @@ TEST(DeviceComparison, SaysOnAGpuWhatTheHostSays) {
             expect_as_the_host(comparison, got, want, dtype);
         }
     const double infinity = std::numeric_limits<double>::infinity();
-    const std::vector<double> limits = {0, infinity, -infinity, std::nan(""), 65504, 65521, 7e4, 3.3e38, 1e39, 6e-8,
-                                        1e-5, 1e-40, -1e-45, 1.2e-38, -1.3e300, 1, -2};
+    const std::vector<double> limits = {0,    infinity, -infinity, std::nan(""), 65504,   65521,    7e4, 3.3e38, 1e39,
+                                        6e-8, 1e-5,     1e-40,     -1e-45,       1.2e-38, -1.3e300, 1,   -2};
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
         for (const double got : limits)
             for (const double want : limits) expect_as_the_host(comparison, {got, 1}, {want, 1}, dtype);

@@ -77,8 +77,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
         if (plan::RESIDENT) barrier_init(shared + WEIGHTS_BARRIER_AT, 1);
         for (int team = 0; team < plan::TEAMS; ++team) barrier_init(shared + TEAM_BARRIERS_AT + 8 * team, 4 * TEAM);
         for (int warp = 0; STORERS && warp < 4 * CONSUMERS; ++warp) {
-            barrier_init(slabs_full(warp), 1);
-            barrier_init(slabs_empty(warp), 1);
+            barrier_init(slabs_full(warp), 32);
+            barrier_init(slabs_empty(warp), 32);
         }
         publish_to_tensor_cores();
     }

@@ -362,8 +362,7 @@ __device__ __forceinline__ void leave_tile(const ConvtArgs& args, const Work& wo
     else
         store_sums(args, work, part, sums);
     if (threadIdx.x % 32 == 0) left_strips(warp) = strips;
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) barrier_arrive(slabs_full(warp));
+    barrier_arrive(slabs_full(warp));
 }
 
 // Stores what the warps of the same number in all warpgroups leave.
@@ -382,8 +381,7 @@ __device__ __forceinline__ void store_left(const ConvtArgs& args, const Tiles& t
 #pragma unroll 1
                 for (int turn = 0; turn < STRIP_SLABS; ++turn)
                     store_strips(args, work, part, turn, slab_of(warp) + turn * STRIP_SLAB);
-            __syncwarp();
-            if (threadIdx.x % 32 == 0) barrier_arrive(slabs_empty(warp));
+            barrier_arrive(slabs_empty(warp));
         }
     }
 }
