@@ -69,7 +69,8 @@ TEST(ImplicitGemm, IsTakenWhereItIsModelledQuickest) {
     };
     EXPECT_EQ(family("n8 c64 o64 in1024x1024 k3x3 bias tf32", 80), "implicit_gemm");
     EXPECT_EQ(family("n8 c64 o64 in1024x1024 k3x3 bias tf32", 90), "implicit_gemm_sm90");
-    EXPECT_EQ(family("n16 c32 o64 in131072 k3 s2 p1 d2 bias f16", 90), "implicit_gemm");
+    EXPECT_EQ(family("n16 c32 o64 in131072 k3 s2 p1 d2 bias f16", 90), "implicit_gemm_sm90");
+    EXPECT_EQ(family("n16 c32 o64 in16x32x32 k3x3x3 s2 p1 d2 bias f16", 90), "implicit_gemm");
     EXPECT_EQ(family("n16 c32 o64 in128x256 k3x5 s2x3 p1x2 d2x1 g4 bias", 90), "unrolled");
     EXPECT_EQ(family("n16 c64 o64 in128x128 k4x4 s2 p1 g64 bias f16", 90), "unrolled");
 }
