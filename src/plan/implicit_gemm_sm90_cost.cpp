@@ -25,7 +25,7 @@ constexpr double kEmptyRows = 5;       // row phases that have no taps, which ot
 constexpr double kEmptyColumns = 1.2;  // column phases
 constexpr double kLongStride = 1.4;    // 3 and 4 along width: many column phases of few products
 constexpr double kLongerStride = 2.2;  // beyond
-constexpr double kSmallGroups = 2;     // groups of less than 32 channels: much is loaded for little
+constexpr double kSmallGroups = 2.6;   // groups of less than 32 channels: much is loaded for little
 constexpr double kApart = 1.2;         // row taps with stages of their own
 constexpr double kSmallBlocks = 1.3, kShortRing = 0.14;
 

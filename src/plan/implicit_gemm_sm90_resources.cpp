@@ -156,9 +156,6 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
         r.squads *= 2;
     r.batches = static_cast<int>((pairs + loading / r.squads * held - 1) / (loading / r.squads * held));
     r.held = static_cast<int>((pairs + loading / r.squads * r.batches - 1) / (loading / r.squads * r.batches));
-    r.piece_tiles = static_cast<int>(piece);
-    r.piece_lanes =
-        static_cast<int>(std::min<std::int64_t>(32, std::max<std::int64_t>(1, 8 * piece * h.stride / cell)));
     return shortage(r, 255, arch);
 }
 

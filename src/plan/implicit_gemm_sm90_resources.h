@@ -24,8 +24,6 @@ struct ImplicitGemmSm90Resources : BlockNeeds {
     std::int64_t packed_bytes = 0;
     int squads = 1, batches = 1;  // of those who load
     int held = 1;                 // cells of a thread and batch, pairs of cells of 16-bit types
-    int piece_tiles = 1;          // 8 positions each, of a line as it is stored
-    int piece_lanes = 1;          // threads that store it
 };
 
 // Empty where the tile's numbers fit each other and the arch; then `resources` is set.

@@ -74,7 +74,7 @@ TEST(Render, EveryParameterChangesTheSource) {
 }
 
 TEST(Render, SizesThatAreGivenAtLaunchDoNotChangeTheSource) {
-    EXPECT_EQ(render_text("c4 o4 k3x3 in640x162").text, render_text("n7 c4 o4 k3x3 in64x802").text);
+    EXPECT_EQ(render_text("c4 o4 k3x3 in640x4162").text, render_text("n7 c4 o4 k3x3 in164x8802").text);
     EXPECT_EQ(render_text("c4 o4 k3x3 nhwc in64x64").text, render_text("n7 c4 o4 k3x3 nhwc in64x80").text);
 }
 
@@ -179,10 +179,10 @@ TEST(Render, WarpgroupsAndTheirPlansCountTheSame) {
             expect("SQUADS", r.squads);
             expect("BATCHES", r.batches);
             expect("HELD", r.held);
-            expect("PIECE_TILES", r.piece_tiles);
             expect("BLOCK_CHANNELS", r.block_channels);
             expect("ROW_STEP", r.row_step);
             expect("TAPS_H", r.row_taps);
+            expect("SET_TAPS_H", r.set_row_taps);
             expect("ROW_PHASES", r.row_phases);
             EXPECT_NO_THROW((void)nvrtc.compile(source, hopper));
             source.text += "static_assert(THREADS == 1, \"is told\");\n";
