@@ -15,6 +15,7 @@ constexpr double kLineEnds = 60;   // bytes that a line costs beyond its own
 
 // Sizes are taken coarsely where they are large, so that layers which differ little share a kernel, and share it with
 // the layer that knows no size. What is not large is taken for what it is: tiles that fit leave nothing undone.
+// Signals in one dimension come in any length, so theirs is rounded up to three significant bits.
 constexpr std::int64_t kLargeHeight = 512, kLargeWidth = 1 << 13, kManySamples = 64, kManyPositions = 1 << 14;
 
 std::int64_t bucket_of_height(std::int64_t size) {
@@ -24,9 +25,13 @@ std::int64_t bucket_of_height(std::int64_t size) {
                ? ceil_div(size, 2) * 2
                : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1))));
 }
-std::int64_t bucket_of_width(std::int64_t size) {
+std::int64_t bucket_of_width(std::int64_t size, bool signal) {
     constexpr std::int64_t kMost = 2048;
     if (size > kMost) return kLargeWidth;
+    if (signal && size > 8) {
+        const std::int64_t step = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size))) / 4;
+        size = ceil_div(size, step) * step;
+    }
     return size > 8 ? ceil_div(size, 8) * 8 : bucket_of_height(size);
 }
 
@@ -48,7 +53,7 @@ UnrolledWork UnrolledWork::make(const Layer& layer) {
         if (a == 0)
             samples = known ? samples * out[axis] : kManySamples;
         else
-            work.positions[a - 1] = a == 1 ? bucket_of_height(size) : bucket_of_width(size);
+            work.positions[a - 1] = a == 1 ? bucket_of_height(size) : bucket_of_width(size, layer.spatial_dims() == 1);
         all = known ? std::min(all * size, kManyPositions) : kManyPositions;
     }
     if (known && all < kManyPositions)

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -226,6 +227,16 @@ TEST(ImplicitGemmSm90, ResourcesOfVolumes) {
     EXPECT_EQ(tile.packed_bytes(layer), static_cast<std::int64_t>(2 * 3 * 2 * weights)) << "wherever they are kept";
     tile.stages = 4;
     EXPECT_NE(tile.unsupported(layer, kHopper, false), "") << "one stage more than there is room for";
+}
+
+// 260 outputs are 3 tiles of 88; a vocoder's lengths share few kernels.
+TEST(ImplicitGemmSm90, TilesFitRows) {
+    EXPECT_EQ(
+        ImplicitGemmSm90Tile::standard(parse_layer("n64 c64 o128 in128x256 k3x5 bias tf32"), kHopper).positions[1], 88);
+    std::set<std::string> plans;
+    for (int length = 16; length <= 2000; length += 8)
+        plans.insert(to_string(choose(parse_layer("n1 c512 o256 k16 s8 p4 f16 in" + std::to_string(length)), kHopper)));
+    EXPECT_LE(plans.size(), 24u);
 }
 
 TEST(ImplicitGemmSm90, ResourcesOfFoldedTiles) {

@@ -2,9 +2,9 @@
 #include "plan/plan.h"
 #include "tune/places.h"
 #include "tune/record_file.h"
+#include "tune/shipped.h"
 #include "unit/cache/sample.h"
 #include "unit/tune/sample.h"
-#include "tune/shipped.h"
 
 #include <gtest/gtest.h>
 
