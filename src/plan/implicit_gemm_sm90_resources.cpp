@@ -56,6 +56,8 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     for (const int n : {t.positions[0], t.positions[1], t.groups_m, t.groups_n, t.teams, t.loaders, t.chunk, t.stages,
                         t.join, t.min_blocks, t.processors})
         if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);
+    // A stage is given back when the next chunk's products are under way.
+    if (t.stages < 2) return fmt::format("stages is {}, allowed: 2 to 4096", t.stages);
     if (t.fold < 1 || t.fold > 64) return fmt::format("fold is {}, allowed: 1 to 64", t.fold);
     if (t.fold > 1 && t.fold % layer.vertical.stride != 0)
         return fmt::format("fold {} is no multiple of the stride {} along height", t.fold, layer.vertical.stride);

@@ -144,6 +144,7 @@ TEST(ImplicitGemmSm90, RefusalsSayWhy) {
     EXPECT_EQ(refusal(layer, with("groups_m", "5").c_str()), "more than 4 warpgroups multiply");
     EXPECT_EQ(refusal(layer, with("loaders", "3").c_str()), "more than 2 warpgroups load");
     EXPECT_EQ(refusal(layer, with("resident", "2").c_str()), "resident is 2, allowed: 0 and 1");
+    EXPECT_EQ(refusal(layer, with("stages", "1").c_str()), "stages is 1, allowed: 2 to 4096") << "it would wait forever";
     EXPECT_EQ(refusal(layer, with("fold", "0").c_str()), "fold is 0, allowed: 1 to 64");
     EXPECT_EQ(refusal(layer, with("fold", "9").c_str()), "fold 9 leaves less than 8 channels of 64 rows");
     EXPECT_EQ(refusal("n1 c64 o64 in64x256 k3x3 s3x1", with("fold", "2").c_str()),
