@@ -154,6 +154,7 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     const std::int64_t held = std::max<std::int64_t>((producer - (pair == 2 ? 56 : 44)) / (cell + 1), 1);
     const std::int64_t loading = std::int64_t{128} * t.loaders;
     while (2 * r.squads <= t.stages && 2 * r.squads <= 4 * t.loaders &&
+           (t.teams == 1 || t.stages % (2 * r.squads) == 0) &&
            (pairs + loading / (2 * r.squads) - 1) / (loading / (2 * r.squads)) <= held)
         r.squads *= 2;
     r.batches = static_cast<int>((pairs + loading / r.squads * held - 1) / (loading / r.squads * held));

@@ -83,7 +83,9 @@ constexpr int HELD_REGISTERS = PRODUCER_REGISTERS - (NARROW ? 56 : 44);  // what
 constexpr int MOST_HELD = HELD_REGISTERS < CELL + 1 ? 1 : HELD_REGISTERS / (CELL + 1);
 constexpr int squads() {
     int n = 1;
-    while (2 * n <= plan::STAGES && 2 * n <= 4 * plan::LOADERS &&
+    // Teams may give back stages in another order than they were filled. So that nobody takes the end of one turn of a stage
+    // for that of the next but one, all of its turns are one squad's then.
+    while (2 * n <= plan::STAGES && 2 * n <= 4 * plan::LOADERS && (plan::TEAMS == 1 || plan::STAGES % (2 * n) == 0) &&
            ceil_div(PAIRS, PRODUCER_THREADS / (2 * n)) <= MOST_HELD)
         n *= 2;
     return n;

@@ -2,6 +2,7 @@
 
 #include "convt_jit/error.h"
 #include "plan/geometry.h"
+#include "plan/implicit_gemm_sm90_resources.h"
 #include "plan/plan.h"
 #include "plan/shared_limit.h"
 #include "plan/volume.h"
@@ -144,7 +145,8 @@ TEST(ImplicitGemmSm90, RefusalsSayWhy) {
     EXPECT_EQ(refusal(layer, with("groups_m", "5").c_str()), "more than 4 warpgroups multiply");
     EXPECT_EQ(refusal(layer, with("loaders", "3").c_str()), "more than 2 warpgroups load");
     EXPECT_EQ(refusal(layer, with("resident", "2").c_str()), "resident is 2, allowed: 0 and 1");
-    EXPECT_EQ(refusal(layer, with("stages", "1").c_str()), "stages is 1, allowed: 2 to 4096") << "it would wait forever";
+    EXPECT_EQ(refusal(layer, with("stages", "1").c_str()), "stages is 1, allowed: 2 to 4096")
+        << "it would wait forever";
     EXPECT_EQ(refusal(layer, with("fold", "0").c_str()), "fold is 0, allowed: 1 to 64");
     EXPECT_EQ(refusal(layer, with("fold", "9").c_str()), "fold 9 leaves less than 8 channels of 64 rows");
     EXPECT_EQ(refusal("n1 c64 o64 in64x256 k3x3 s3x1", with("fold", "2").c_str()),
@@ -228,6 +230,21 @@ TEST(ImplicitGemmSm90, ResourcesOfVolumes) {
     EXPECT_EQ(tile.packed_bytes(layer), static_cast<std::int64_t>(2 * 3 * 2 * weights)) << "wherever they are kept";
     tile.stages = 4;
     EXPECT_NE(tile.unsupported(layer, kHopper, false), "") << "one stage more than there is room for";
+}
+
+// Teams give back stages in an order of their own: all turns of a stage are one squad's then.
+TEST(ImplicitGemmSm90, SquadsOfTeamsKeepTheirStages) {
+    const Layer layer = parse_layer("n8 c64 o64 in512x512 k3x7 bias f16");
+    const auto squads = [&](int teams, int stages) {
+        ImplicitGemmSm90Tile tile;
+        tile = {{1, 104}, 1, 1, teams, 2, 16, stages, 2, 1, 1, 132};
+        ImplicitGemmSm90Resources resources;
+        EXPECT_EQ(implicit_gemm_sm90_resources(ImplicitGemmLayer::make(layer), tile, kHopper, resources), "");
+        return resources.squads;
+    };
+    EXPECT_EQ(squads(1, 3), 2);
+    EXPECT_EQ(squads(2, 3), 1);
+    EXPECT_EQ(squads(2, 2), 2);
 }
 
 // 260 outputs are 3 tiles of 88; a vocoder's lengths share few kernels.
