@@ -3,6 +3,7 @@
 #include "convt_jit/reference.h"
 #include "driver/memory.h"
 #include "driver/module.h"
+#include "engine/comparison_args.h"
 #include "engine/comparison_source.h"
 #include "reference/bounds.h"
 #include "sim/program.h"
@@ -18,31 +19,20 @@
 namespace convt_jit {
 namespace {
 
-constexpr const char* kFile = "comparison.cu";
 constexpr std::uint32_t kThreads = 256;
 constexpr std::uint32_t kBlocksPerMultiprocessor = 8;
 
-// As in comparison.cu.
-struct Sums {
-    double difference2, want2, max_abs;
-    long long worst, wrong;
-};
-struct CompareArgs {
-    const void* got;
-    const double* want;
-    Sums *sums, *left;
-    long long elements;
-    double largest, near_largest, smallest_normal, step;
-    int dtype;
-};
+using convt_comparison::CompareArgs;
+using convt_comparison::Sums;
+
 static_assert(static_cast<int>(DType::f32) == 0 && static_cast<int>(DType::f16) == 1 &&
               static_cast<int>(DType::bf16) == 2);
 
+std::string text_of(const char* file) { return fmt::format("#line 1 \"{}\"\n{}", file, comparison_source().at(file)); }
+
 Source source() {
-    return {fmt::format("#line 1 \"{}\"\n{}", kFile, comparison_source().at(kFile)),
-            "convt_compare",
-            "comparison",
-            {"convt_compare_sum"}};
+    return {
+        text_of("comparison_args.h") + text_of("comparison.cu"), "convt_compare", "comparison", {"convt_compare_sum"}};
 }
 
 Errors errors_of(const std::vector<Sums>& all) {

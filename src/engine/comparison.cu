@@ -1,19 +1,8 @@
 // Compares elements of a dtype with f64: each thread a sum of its own, in an order that never changes; then one block
 // adds those up. The definition of right and wrong is that of compare() on the host.
 
-struct Sums {
-    double difference2, want2, max_abs;
-    long long worst, wrong;
-};
-struct CompareArgs {
-    const void* got;
-    const double* want;
-    Sums* sums;  // one for each thread of the first kernel
-    Sums* left;  // one for each thread of the second
-    long long elements;
-    double largest, near_largest, smallest_normal, step;
-    int dtype;  // as convt_jit::DType
-};
+using convt_comparison::CompareArgs;
+using convt_comparison::Sums;
 
 __device__ __forceinline__ double infinity() { return __uint_as_float(0x7f800000u); }
 __device__ __forceinline__ double size_of_number(double a) { return a < 0 ? -a : a; }

@@ -1,4 +1,4 @@
-// The source of comparison.cu, by its name.
+// The source of the comparison's kernels, by the names of its files.
 #pragma once
 
 #include <map>
