@@ -1,5 +1,5 @@
-// CompareArgs: what the kernels of comparison.cu and the host know of each other. Included here and put before the kernels'
-// source, so it needs nothing from the standard library.
+// CompareArgs: what the kernels of comparison.cu and the host know of each other. Included here and put before the
+// kernels' source, so it needs nothing from the standard library.
 #pragma once
 
 namespace convt_comparison {
