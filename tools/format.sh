@@ -15,5 +15,5 @@ fi
 
 action=(-i)
 [[ ${1:-} != --check ]] || action=(--dry-run --Werror)
-git ls-files -z -- '*.h' '*.cpp' | grep -zE '^(include|src|templates|tests|tools|bench|examples|python)/' |
+git ls-files -z --cached --others --exclude-standard -- '*.h' '*.cpp' | grep -zE '^(include|src|templates|tests|tools|bench|examples|python)/' |
     xargs -0 "$formatter" "${action[@]}"

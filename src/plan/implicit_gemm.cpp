@@ -14,7 +14,8 @@ namespace {
 using Found = std::pair<double, ImplicitGemmTile>;
 
 // Tensor cores cut their sums off, which shortens a long one by some 4e-8 a step: f32 sums join their total often.
-constexpr int kSplitJoin = 2;
+int join_of(const Layer& layer) { return layer.dtype == DType::f32 && layer.precision == Precision::ieee ? 2 : 0; }
+
 constexpr int kMostSplit = 16;
 
 std::vector<int> widths(const UnrolledWork& work) {
@@ -27,15 +28,44 @@ std::vector<int> widths(const UnrolledWork& work) {
     return result;
 }
 
-// Every tile of the space that the arch has room for, with its modelled time.
-std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
-    const ImplicitGemmLayer layer = ImplicitGemmLayer::make(whole);
-    std::vector<Found> found;
-    if (!layer.refusal.empty()) return found;
+// Ways to fold the layer that are worth measuring: where its channels are few, those that leave the fewest products,
+// and of those that leave as many the ones that fold most, which load the input least often.
+std::vector<Fold> folds(const Layer& layer) {
+    constexpr std::int64_t kFewChannels = 32, kMostFold = 64;
+    constexpr std::size_t kMost = 4;
+    std::vector<Fold> result = {{1, 1}};
+    const std::int64_t channels = layer.out_channels_per_group();
+    if (channels > kFewChannels) return result;
+    const auto axes = axes_3d(layer);
+    std::vector<std::pair<double, Fold>> found;
+    for (int rows = 1; rows <= std::min(axes[1].stride, kMostFold); ++rows)
+        for (int columns = 1; columns <= std::min(axes[2].stride, kMostFold / rows); ++columns) {
+            const Fold fold = {rows, columns};
+            if (rows * columns == 1 || !fold_refusal(axes, fold).empty()) continue;
+            // Products of one output: rows of a product that are of no use, and taps that are zeros.
+            const std::int64_t used = channels * rows * columns;
+            double products = static_cast<double>(ceil_div(used, 16) * 16) / static_cast<double>(used);
+            for (std::size_t a = 0; a < 2; ++a)
+                products *= static_cast<double>(ceil_div(axes[a + 1].kernel, fold[a]) * fold[a]);
+            found.emplace_back(products, fold);
+        }
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+        const auto area = [](const Fold& fold) { return fold[0] * fold[1]; };
+        return a.first != b.first ? a.first < b.first : area(a.second) > area(b.second);
+    });
+    for (std::size_t i = 0; i < std::min(kMost, found.size()); ++i) result.push_back(found[i].second);
+    return result;
+}
+
+// Adds every tile of the space that the arch has room for, with its modelled time.
+void add_tiles(const Layer& whole, const Arch& arch, const Fold& fold, std::vector<Found>& found) {
+    const ImplicitGemmLayer layer = ImplicitGemmLayer::make(whole, fold);
+    if (!layer.refusal.empty()) return;
     const UnrolledWork work = UnrolledWork::make(whole);
     const int unit = 8 * layer.word_channels();
     ImplicitGemmTile tile;
-    tile.join = layer.split ? kSplitJoin : 0;
+    tile.fold = fold;
+    tile.join = join_of(whole);
     // Whether the tile fits and leaves a GPU idle, so that its sums may be worth sharing.
     const auto consider = [&](int split) {
         ImplicitGemmResources resources;
@@ -57,7 +87,7 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
             if (height > 1 && height >= 2 * work.positions[0]) continue;
             tile.positions = {height, width};
             for (const int channels : {16, 32, 48, 64, 96, 128, 256}) {
-                if (channels > 16 && channels >= 2 * layer.out_per_group) continue;
+                if (channels > 16 && channels >= 2 * layer.out_per_group * layer.fold) continue;
                 tile.block_channels = channels;
                 for (const int warps_m : {1, 2, 4})
                     for (const int warps_n : {1, 2, 4, 8}) {
@@ -72,20 +102,25 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
                     }
             }
         }
-    return found;
 }
 
 bool quicker(const Found& a, const Found& b) { return a.first < b.first; }
 
 }  // namespace
 
+// Folding is a candidate; no GPU has said yet where the default choice should fold.
 ImplicitGemmTile ImplicitGemmTile::standard(const Layer& layer, const Arch& arch) {
-    const std::vector<Found> found = all_tiles(layer, arch);
-    return found.empty() ? ImplicitGemmTile{} : std::min_element(found.begin(), found.end(), quicker)->second;
+    std::vector<Found> found;
+    add_tiles(layer, arch, {1, 1}, found);
+    if (!found.empty()) return std::min_element(found.begin(), found.end(), quicker)->second;
+    ImplicitGemmTile tile;
+    tile.join = join_of(layer);
+    return tile;
 }
 
 std::vector<ImplicitGemmTile> implicit_gemm_candidates(const Layer& layer, const Arch& arch, std::size_t most) {
-    std::vector<Found> found = all_tiles(layer, arch);
+    std::vector<Found> found;
+    for (const Fold& fold : folds(layer)) add_tiles(layer, arch, fold, found);
     std::stable_sort(found.begin(), found.end(), quicker);
     std::vector<ImplicitGemmTile> tiles;
     for (std::size_t i = 0; i < std::min(most, found.size()); ++i) tiles.push_back(found[i].second);
@@ -94,7 +129,7 @@ std::vector<ImplicitGemmTile> implicit_gemm_candidates(const Layer& layer, const
 
 std::string ImplicitGemmTile::unsupported(const Layer& layer, const Arch& arch, bool exact_nonfinite) const {
     if (exact_nonfinite) return "implicit_gemm multiplies weights by the zeros beyond the input";
-    const ImplicitGemmLayer parts = ImplicitGemmLayer::make(layer);
+    const ImplicitGemmLayer parts = ImplicitGemmLayer::make(layer, fold);
     if (!parts.refusal.empty()) return parts.refusal;
     ImplicitGemmResources resources;
     if (std::string why = implicit_gemm_resources(parts, *this, resources); !why.empty()) return why;
@@ -103,7 +138,7 @@ std::string ImplicitGemmTile::unsupported(const Layer& layer, const Arch& arch, 
 
 double ImplicitGemmTile::modelled_cycles(const Layer& layer, const Arch& arch) const {
     if (!unsupported(layer, arch, false).empty()) return std::numeric_limits<double>::infinity();
-    const ImplicitGemmLayer parts = ImplicitGemmLayer::make(layer);
+    const ImplicitGemmLayer parts = ImplicitGemmLayer::make(layer, fold);
     ImplicitGemmResources resources;
     (void)implicit_gemm_resources(parts, *this, resources);
     return implicit_gemm_cycles(parts, UnrolledWork::make(layer), *this, resources, arch);
@@ -111,23 +146,27 @@ double ImplicitGemmTile::modelled_cycles(const Layer& layer, const Arch& arch) c
 
 std::size_t ImplicitGemmTile::shared_bytes(const Layer& layer) const {
     ImplicitGemmResources resources;
-    (void)implicit_gemm_resources(ImplicitGemmLayer::make(layer), *this, resources);
+    (void)implicit_gemm_resources(ImplicitGemmLayer::make(layer, fold), *this, resources);
     return static_cast<std::size_t>(resources.shared_bytes);
 }
 
 std::int64_t ImplicitGemmTile::packed_bytes(const Layer& layer) const {
     ImplicitGemmResources resources;
-    (void)implicit_gemm_resources(ImplicitGemmLayer::make(layer), *this, resources);
+    (void)implicit_gemm_resources(ImplicitGemmLayer::make(layer, fold), *this, resources);
     return resources.packed_bytes;
 }
 
 Grid ImplicitGemmTile::grid(const Layer& layer, const Shape& shape) const {
     const auto out = sizes_3d(output_size(layer, shape.input));
     const auto axes = axes_3d(layer);
-    const std::int64_t tiles_h = ceil_div(ceil_div(out[1], axes[1].stride), positions[0]);
-    const std::int64_t tiles_w = ceil_div(ceil_div(out[2], axes[2].stride), positions[1]);
-    const std::int64_t channel_blocks = layer.groups * ceil_div(layer.out_channels_per_group(), block_channels);
-    const std::int64_t rows = tiles_h * axes[1].stride * out[0];
+    const auto tiles = [&](std::size_t a) {
+        const AxisParameters& axis = axes[a + 1];
+        return ceil_div(ceil_div(out[a + 1] + skew(axis, fold[a]), axis.stride), positions[a]);
+    };
+    const std::int64_t tiles_h = tiles(0), tiles_w = tiles(1);
+    const std::int64_t channel_blocks =
+        layer.groups * ceil_div(layer.out_channels_per_group(), block_channels / (fold[0] * fold[1]));
+    const std::int64_t rows = tiles_h * (axes[1].stride / fold[0]) * out[0];
     if (order == kPlanes) return {tiles_w, rows, shape.batch * channel_blocks * split};
     return {tiles_w * channel_blocks, rows, shape.batch * split};
 }

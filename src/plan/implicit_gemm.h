@@ -16,7 +16,8 @@ namespace convt_jit {
 
 // A block owns a tile of positions q (height, width) of one output depth and one row phase, all column phases of it and
 // `block_channels` output channels of one group. Its warps share channels (`warps_m`) and positions
-// (`warps_n`).
+// (`warps_n`). Folded (src/plan/fold.h), it computes the folded layer: `block_channels` are then rows of the product,
+// each a channel and one of the outputs that are taken together, and phases are those of the stride that is left.
 struct ImplicitGemmTile {
     static constexpr std::string_view kFamily = "implicit_gemm";
 
@@ -33,6 +34,7 @@ struct ImplicitGemmTile {
     int min_blocks = 1;  // that the compiler is to leave registers for on a multiprocessor
     int order = kPlanes;
     int split = 1;  // blocks that share the sums of a tile, each some of its chunks; a second kernel adds them
+    std::array<int, 2> fold = {1, 1};  // outputs of a channel (height, width) whose sums are rows of one product
 
     template <class Tile, class Visit>
     static void fields(Tile& t, const Visit& visit) {
@@ -46,6 +48,7 @@ struct ImplicitGemmTile {
         visit("min_blocks", "MIN_BLOCKS", t.min_blocks);
         visit("order", "ORDER", t.order);
         visit("split", "SPLIT", t.split);
+        visit("fold", "FOLD", t.fold);
     }
 
     // What every family answers (src/plan/plan.h). `standard` is the tile of the least modelled time; where no tile

@@ -17,7 +17,7 @@ constexpr double kOverlap = 0.2;         // of what is not the bottleneck and st
 }  // namespace
 
 double implicit_gemm_blocks(const ImplicitGemmLayer& layer, const UnrolledWork& work, const ImplicitGemmTile& t) {
-    const double channel_blocks = std::ceil(static_cast<double>(layer.out_per_group) / t.block_channels);
+    const double channel_blocks = layer.blocks_of(t.block_channels);
     const double tiles_h = std::ceil(static_cast<double>(work.positions[0]) / t.positions[0]);
     const double tiles_w = std::ceil(static_cast<double>(work.positions[1]) / t.positions[1]);
     return static_cast<double>(work.samples) * tiles_h * tiles_w * channel_blocks * work.groups * layer.row_phases *
@@ -28,13 +28,14 @@ double implicit_gemm_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& 
                             const ImplicitGemmResources& r, const Arch& arch) {
     const UnrolledAxis& h = layer.horizontal;
     const double element = layer.element_bytes;
-    const double channel_blocks = std::ceil(static_cast<double>(layer.out_per_group) / t.block_channels);
+    const double channel_blocks = layer.blocks_of(t.block_channels);
     const double tiles_h = std::ceil(static_cast<double>(work.positions[0]) / t.positions[0]);
     const double tiles_w = std::ceil(static_cast<double>(work.positions[1]) / t.positions[1]);
     const double blocks = implicit_gemm_blocks(layer, work, t);
     const double full = static_cast<double>(work.positions[0]) / (tiles_h * t.positions[0]) *
                         static_cast<double>(work.positions[1]) / (tiles_w * t.positions[1]);
-    const double channels_full = static_cast<double>(layer.out_per_group) / (channel_blocks * t.block_channels);
+    const double channels_full =
+        static_cast<double>(layer.out_per_group) * layer.fold / (channel_blocks * t.block_channels);
 
     // Of one block, on average over depths and row phases, some of which have no taps.
     const double warps = r.threads / 32.0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace convt_jit {
@@ -19,13 +20,16 @@ std::int64_t pitch(std::int64_t n, int rest) { return n + (rest + 32 - n % 32) %
 
 }  // namespace
 
-ImplicitGemmLayer ImplicitGemmLayer::make(const Layer& layer) {
+ImplicitGemmLayer ImplicitGemmLayer::make(const Layer& layer, const Fold& fold) {
     ImplicitGemmLayer result;
     if (layer.layout == Layout::channels_last) {
         result.refusal = "implicit_gemm serves channels-first tensors";
         return result;
     }
-    const auto axes = axes_3d(layer);
+    auto axes = axes_3d(layer);
+    result.refusal = fold_refusal(axes, fold);
+    if (!result.refusal.empty()) return result;
+    for (std::size_t a = 0; a < 2; ++a) axes[a + 1] = folded(axes[a + 1], fold[a]);
     if (!UnrolledAxis::fits(axes[2])) {
         result.refusal = fmt::format("implicit_gemm serves kernels and strides up to {} along width, and small halos",
                                      UnrolledAxis::kMost);
@@ -57,6 +61,8 @@ ImplicitGemmLayer ImplicitGemmLayer::make(const Layer& layer) {
     result.groups = static_cast<int>(layer.groups);
     result.in_per_group = static_cast<int>(layer.in_channels_per_group());
     result.out_per_group = static_cast<int>(layer.out_channels_per_group());
+    result.fold = fold[0] * fold[1];
+    result.fold_rows = fold[0];
     result.element_bytes = layer.dtype == DType::f32 ? 4 : 2;
     result.split = layer.dtype == DType::f32 && layer.precision == Precision::ieee;
     result.residual = layer.epilogue.residual;
@@ -81,6 +87,9 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
           divides(tiles, t.warps_n, "the number of 8 positions,"),
           divides(t.chunk, 8 * layer.word_channels(), "chunk")})
         if (!why.empty()) return why;
+    if (layer.fold > t.block_channels)
+        return fmt::format("fold makes {} rows of a channel, more than block_channels, {}", layer.fold,
+                           t.block_channels);
     r.threads = 32 * t.warps_m * t.warps_n;
     r.warp_m = t.block_channels / 16 / t.warps_m;
     r.warp_n = static_cast<int>(tiles / t.warps_n);
@@ -104,14 +113,15 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
     const std::int64_t plane = pitch(std::int64_t{r.tile_height} * r.tile_width, 8);
     const std::int64_t input = words * plane;
     const std::int64_t weights = std::int64_t{layer.taps_h} * h.taps * r.steps * (t.block_channels / 16) * 128;
-    const std::int64_t line = std::int64_t{t.positions[1]} * h.stride;
-    const std::int64_t slab = std::int64_t{16} * t.warps_m * pitch(t.positions[0] * line, h.stride == 2 ? 16 : 8);
+    const std::int64_t line = std::int64_t{t.positions[1]} * h.stride * (layer.fold / layer.fold_rows);
+    const std::int64_t sets = layer.fold > 1 ? layer.outputs_of(t.block_channels) * layer.fold_rows : 16 * t.warps_m;
+    const std::int64_t slab = sets * pitch(t.positions[0] * line, h.stride == 2 ? 16 : 8);
     r.shared_bytes = 4 * std::max(stages * (input + weights), slab) + 12 * t.block_channels + 4;
 
     // [group][channel block][row phase][depth tap][chunk] times a stage's weights; in f64, where nothing overflows.
-    const auto blocks_of = [](int whole, int part) { return static_cast<double>((whole + part - 1) / part); };
-    const double packed = 4.0 * layer.groups * blocks_of(layer.out_per_group, t.block_channels) * layer.used_rows *
-                          layer.kernel_depth * blocks_of(layer.in_per_group, t.chunk) * static_cast<double>(weights);
+    const double packed = 4.0 * layer.groups * layer.blocks_of(t.block_channels) * layer.used_rows *
+                          layer.kernel_depth * std::ceil(static_cast<double>(layer.in_per_group) / t.chunk) *
+                          static_cast<double>(weights);
     if (packed > kMostPackedBytes)
         return fmt::format("the packed weights take {:.0f} bytes, allowed: up to {:.0f}", packed, kMostPackedBytes);
     r.packed_bytes = static_cast<std::int64_t>(packed);

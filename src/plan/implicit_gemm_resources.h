@@ -4,6 +4,7 @@
 
 #include "convt_jit/layer.h"
 #include "plan/arch.h"
+#include "plan/fold.h"
 #include "plan/implicit_gemm.h"
 #include "plan/multiprocessor.h"
 #include "plan/unrolled_resources.h"
@@ -30,12 +31,20 @@ struct ImplicitGemmLayer {
     int kernel_depth = 1;  // of all
     double mean_depth_taps = 1;
     int groups = 1, in_per_group = 1, out_per_group = 1;
+    int fold = 1;       // rows of the product that are outputs of one channel
+    int fold_rows = 1;  // rows of outputs among them
     int element_bytes = 4;
     bool split = false;  // f32 factors are sums of two tf32 numbers
     bool residual = false;
 
     [[nodiscard]] int word_channels() const { return 4 / element_bytes; }
-    [[nodiscard]] static ImplicitGemmLayer make(const Layer& layer);
+    // Output channels of a group whose sums a block of so many rows has, and blocks that have all of them.
+    [[nodiscard]] int outputs_of(int block_channels) const { return block_channels / fold; }
+    [[nodiscard]] int blocks_of(int block_channels) const {
+        return (out_per_group + outputs_of(block_channels) - 1) / outputs_of(block_channels);
+    }
+    // Axes, phases and taps are those of the folded layer.
+    [[nodiscard]] static ImplicitGemmLayer make(const Layer& layer, const Fold& fold = {1, 1});
 };
 
 struct ImplicitGemmResources : BlockNeeds {

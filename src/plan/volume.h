@@ -2,7 +2,6 @@
 #pragma once
 
 #include "convt_jit/layer.h"
-#include "layer/phases.h"
 
 #include <array>
 #include <cstdint>
@@ -24,14 +23,6 @@ struct AxisParameters {
         axes[static_cast<std::size_t>(a + missing)] = {layer.kernel[a],    layer.stride[a],  layer.dilation[a],
                                                        layer.pad_begin[a], layer.pad_end[a], layer.output_padding[a]};
     return axes;
-}
-
-[[nodiscard]] inline std::array<AxisPhases, 3> phases_3d(const Layer& layer) {
-    std::array<AxisPhases, 3> all;
-    const auto axes = axes_3d(layer);
-    for (std::size_t a = 0; a < 3; ++a)
-        all[a] = axis_phases(axes[a].kernel, axes[a].stride, axes[a].pad, axes[a].dilation);
-    return all;
 }
 
 // Lowest and highest input offset over all taps of an axis, as AxisPhases has them, without making the phases:

@@ -2,6 +2,8 @@
 
 #include "convt_jit/error.h"
 #include "layer/fingerprint.h"
+#include "layer/phases.h"
+#include "plan/fold.h"
 #include "plan/geometry.h"
 #include "plan/volume.h"
 #include "plan/words.h"
@@ -54,7 +56,7 @@ bool all_reached(const AxisParameters& axis, const AxisPhases& all) {
     return true;
 }
 
-void put_layer(const Layer& layer, data& values) {
+void put_layer(const Layer& layer, const Fold& fold, data& values) {
     values["in_channels"] = std::to_string(layer.in_channels);
     values["out_channels"] = std::to_string(layer.out_channels);
     values["groups"] = std::to_string(layer.groups);
@@ -64,23 +66,30 @@ void put_layer(const Layer& layer, data& values) {
     values["dtype_name"] = std::string(to_string(layer.dtype));
     values["tf32"] = boolean(layer.precision == Precision::tf32);
     values["channels_last"] = boolean(layer.layout == Layout::channels_last);
-    const auto axes = axes_3d(layer);
-    const auto all = phases_3d(layer);
+    const auto whole = axes_3d(layer);
+    const std::array<AxisParameters, 3> axes = {whole[0], folded(whole[1], fold[0]), folded(whole[2], fold[1])};
     constexpr const char* kNames[3] = {"d", "h", "w"};
     for (std::size_t a = 0; a < 3; ++a) {
+        const AxisParameters& axis = axes[a];
+        const AxisPhases all = axis_phases(axis.kernel, axis.stride, axis.pad, axis.dilation);
         const auto put = [&](const char* name, std::int64_t value, const char* ending = "") {
             values[fmt::format("{}_{}", name, kNames[a])] = std::to_string(value) + ending;
         };
-        put("kernel", axes[a].kernel);
-        put("stride", axes[a].stride);
-        put("dilation", axes[a].dilation);
-        put("pad", axes[a].pad);
-        put("tap_step", all[a].tap_step);
-        put("offset_step", all[a].offset_step);
-        put("low", all[a].lowest_offset, "ll");
-        put("high", all[a].highest_offset, "ll");
-        values[fmt::format("all_reached_{}", kNames[a])] = boolean(all_reached(axes[a], all[a]));
-        values[fmt::format("phases_{}", kNames[a])] = phase_list(all[a]);
+        put("kernel", axis.kernel);
+        put("stride", axis.stride);
+        put("dilation", axis.dilation);
+        put("pad", axis.pad);
+        put("whole_kernel", whole[a].kernel);
+        put("whole_stride", whole[a].stride);
+        put("whole_dilation", whole[a].dilation);
+        put("whole_pad", whole[a].pad);
+        put("tap_step", all.tap_step);
+        put("offset_step", all.offset_step);
+        put("low", all.lowest_offset, "ll");
+        put("high", all.highest_offset, "ll");
+        const AxisPhases outputs = axis_phases(whole[a].kernel, whole[a].stride, whole[a].pad, whole[a].dilation);
+        values[fmt::format("all_reached_{}", kNames[a])] = boolean(all_reached(whole[a], outputs));
+        values[fmt::format("phases_{}", kNames[a])] = phase_list(all);
     }
 }
 
@@ -133,7 +142,9 @@ std::string render_prologue(const Layer& layer, const Plan& plan, const Arch& ar
     values["entry"] = entry_name(layer, plan);
     values["reduce_entry"] = reduce_entry_name(entry_name(layer, plan));
     values["pack_entry"] = pack_entry_name(entry_name(layer, plan));
-    put_layer(layer, values);
+    const auto* const matrices = std::get_if<ImplicitGemmTile>(&plan.tile);
+    put_layer(layer, matrices != nullptr ? matrices->fold : Fold{1, 1}, values);
+    values["folds"] = matrices != nullptr;
     put_epilogue(layer, values);
     const std::int64_t group_weights = layer.in_channels_per_group() * layer.out_channels_per_group() * taps(layer);
     values["index_t"] = plan.index64 ? "long long" : "int";

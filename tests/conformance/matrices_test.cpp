@@ -35,6 +35,18 @@ constexpr Forced kForced[] = {
     {"n1 c16 o16 in9x17 k2x2 s2 residual affine", "positions=4x16 block_channels=16 warps_m=1 warps_n=2", 8, 2},
     {"n1 c16 o16 in20x17 k1x1 s3x2 bias", "positions=4x16 block_channels=16 warps_m=1 warps_n=2", 8, 2},
     {"n1 c16 o16 in20x17 k5x3 d3x2 p2 bias", "positions=4x8 block_channels=16 warps_m=1 warps_n=4", 8, 2},
+    // Folded: whole and with taps that do not exist, beginning at the image's corner and before it, phases that are
+    // left, rows of the product that nothing has, outputs that nothing reaches.
+    {"n2 c24 o1 in13x17 k9x9 s3 p4 op2 bias", "fold=3x3 positions=4x16 block_channels=16 warps_m=1 warps_n=2", 8, 2},
+    {"n1 c16 o5 in9x20 k16x16 s8 p4 bias relu", "fold=8x8 positions=2x16 block_channels=128 warps_m=4 warps_n=1", 8, 2},
+    {"n1 c16 o5 in9x20 k16x16 s8 p4 residual", "fold=2x4 positions=2x16 block_channels=32 warps_m=2 warps_n=1", 8, 2},
+    {"n1 c40 o3 in9x21 k4x4 s2 p1 bias gelu", "fold=2x2 positions=4x16 block_channels=16 warps_m=1 warps_n=4", 8, 3},
+    {"n1 c32 o32 in5x12x20 k3x5x7 s2 p1x2x3 op1 g4 bias",
+     "fold=2x2 positions=2x32 block_channels=32 warps_m=2 warps_n=2", 8, 2},
+    {"n1 c16 o20 in11x18 k3x3 s2 op1 affine", "fold=2x1 positions=4x24 block_channels=48 warps_m=3 warps_n=2", 8, 2},
+    {"n1 c16 o20 in11x18 k3x3 s2 op1 bias", "fold=1x2 positions=2x24 block_channels=48 warps_m=1 warps_n=2", 8, 2},
+    {"n2 c24 o6 in50 k13 s4 p7 op3 bias", "fold=1x4 positions=1x32 block_channels=32 warps_m=1 warps_n=4 join=3", 8, 3},
+    {"n1 c24 o2 in70 k40 s20 p10", "fold=1x10 positions=1x16 block_channels=48 warps_m=1 warps_n=2", 8, 2},
 };
 
 class Matrices : public testing::TestWithParam<Forced> {};
@@ -71,6 +83,8 @@ constexpr Forced kShared[] = {
     {"n1 c32 o16 in3x8x8 k5x1x1 d3x1x1 p6x0x0 bias relu", "positions=4x8 block_channels=16 warps_m=1 warps_n=2 split=8",
      16, 2},
     {"n2 c40 o17 in16x16 k4x4 s2 p1 scale2", "positions=4x16 block_channels=32 warps_m=1 warps_n=4 split=2", 16, 3},
+    {"n2 c40 o5 in7x9 k5x4 s2 p1 op1 residual", "fold=2x2 positions=4x16 block_channels=32 warps_m=1 warps_n=4 split=2",
+     16, 3},
 };
 
 class SharedSums : public testing::TestWithParam<Forced> {};
@@ -135,6 +149,30 @@ TEST(MatricesOfAllNumbers, MatchTheDefinition) {
     for (const auto& [type, plan] :
          {std::pair{"", ""}, {" tf32", ""}, {" f16", ""}, {" bf16", ""}, {"", " chunk=8 stages=2 split=2"}})
         expect_all_numbers(device, type, fmt::format("implicit_gemm{}", plan));
+}
+
+// Weights that a fold lacks meet numbers that are not finite, in every precision.
+TEST(MatricesOfAllNumbers, MatchTheDefinitionWhereOutputsAreFolded) {
+    CONVT_SUBJECT(device);
+    if (!has_tensor_cores(device)) GTEST_SKIP() << "needs sm_80 or newer";
+    constexpr const char* kPlan =
+        "implicit_gemm fold={} positions=4x16 block_channels=32 warps_m=1 warps_n=2 chunk=16 stages=2 split=1";
+    for (const char* type : {"", " tf32", " f16", " bf16"})
+        for (const char* fold : {"2x2", "1x2"})
+            expect_all_numbers(device, type, fmt::format(fmt::runtime(kPlan), fold), "k3x3 s2 p1 op1");
+}
+
+TEST(MatricesOfNothing, AreTheBiasWhereOutputsAreFolded) {
+    CONVT_SUBJECT(device);
+    if (!has_tensor_cores(device)) GTEST_SKIP() << "needs sm_80 or newer";
+    for (const char* split : {"1", "2"})
+        expect_unreached_outputs_are_the_bias(
+            device,
+            fmt::format("implicit_gemm fold=2x2 positions=4x8 block_channels=16 warps_m=1 warps_n=1 chunk=8 stages=2 "
+                        "split={}",
+                        split),
+            {"n1 c32 o16 in4x5 k3x3 s2 op1", "n1 c32 o6 in4x5 k3x3 s2 op1 bias",
+             "n1 c32 o16 in4x5 k2x5 s2 p0x8:0x0 op1 bias"});
 }
 
 }  // namespace

@@ -11,9 +11,10 @@
 
 namespace convt_jit::test {
 
-void expect_all_numbers(const Device& device, const std::string& type, const std::string& plan) {
+void expect_all_numbers(const Device& device, const std::string& type, const std::string& plan,
+                        const std::string& kernel) {
     constexpr double inf = std::numeric_limits<double>::infinity();
-    const Layer layer = parse_layer(fmt::format("n1 c16 o20 in8x40 k3x3 p1 bias{}", type));
+    const Layer layer = parse_layer(fmt::format("n1 c16 o20 in8x40 {} bias{}", kernel, type));
     const Shape shape = known_shape(layer);
     HostTensors tensors = random_tensors(layer, shape, 5);
     for (double& w : tensors.w) w = std::round(4 * w) / 4;  // some are zero, and none has a second half
@@ -41,9 +42,9 @@ void expect_all_numbers(const Device& device, const std::string& type, const std
     EXPECT_GT(infinite, 10u) << type;
 }
 
-void expect_unreached_outputs_are_the_bias(const Device& device, const std::string& plan) {
-    for (const char* text : {"n1 c32 o16 in4x5 k1x2 s3x4", "n1 c32 o16 in4x5 k1x2 s3x4 bias",
-                             "n1 c32 o16 in4x5 k3x3 s2 op1", "n1 c32 o16 in4x5 k3x3 s2 op1 bias"}) {
+void expect_unreached_outputs_are_the_bias(const Device& device, const std::string& plan,
+                                           const std::vector<std::string>& layers) {
+    for (const std::string& text : layers) {
         const Layer layer = parse_layer(text);
         const Shape shape = known_shape(layer);
         HostTensors tensors = random_tensors(layer, shape, 3);

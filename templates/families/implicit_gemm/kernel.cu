@@ -16,8 +16,8 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
     if (threadIdx.x == 0) *failed = 0;
     if (all_chunks == 0) {
         __syncthreads();
-        store_lines(args, place, phase, plan::BLOCK_CHANNELS, finish, [](int line) { return line; },
-                    [](int, int) { return Nothing{}; });
+        store_lines(args, place, phase, BLOCK_OUTPUTS * plan::FOLD_H, finish,
+                    [](int set) { return set / plan::FOLD_H; }, [](int, int, int) { return Nothing{}; });
         return;
     }
 
@@ -93,18 +93,18 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
         }
     }
 
-    if constexpr (!(layer::ALL_REACHED_H && layer::ALL_REACHED_W))
+    if constexpr (FOLD == 1 && !(layer::ALL_REACHED_H && layer::ALL_REACHED_W))
         if (!(all_reached<Vertical, layer::OFFSET_STEP_H>(place.q_h, plan::POSITIONS_H, place.height, place.out_height) &&
               all_reached<Horizontal, layer::OFFSET_STEP_W>(place.q_w, plan::POSITIONS_W, place.width, place.out_width)))
             forget_unreached(place, rows, place.q_h + row, place.q_w + column + lane % 4 * 2, sums);
-    store_sums(args, place, rows, {first_chunk, chunks}, phase, reinterpret_cast<float*>(ring), finish, failed, sums);
+    store_sums(args, place, {first_chunk, chunks}, phase, reinterpret_cast<float*>(ring), finish, failed, sums);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
     CONVT_ENTRY(const __grid_constant__ ConvtArgs args) {
     Place place;
     const index_t out_depth = find_sizes(place, args);
-    const index_t tiles_h = ceil_div(ceil_div(place.out_height, index_t(SH)), index_t(plan::POSITIONS_H));
+    const index_t tiles_h = ceil_div(ceil_div(place.out_height + SKEW_H, index_t(SH * plan::FOLD_H)), index_t(plan::POSITIONS_H));
     constexpr int BLOCKS = layer::GROUPS * CHANNEL_BLOCKS;
     const long long all_z = args.first_block[2] + blockIdx.z, z = all_z / plan::SPLIT;
     const int share = int(all_z % plan::SPLIT);
@@ -118,13 +118,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
     const long long n = plan::ORDER == PLANES ? z / BLOCKS : z;
     place.q_w = int(plan::ORDER == PLANES ? x : x / BLOCKS) * plan::POSITIONS_W;
     place.q_h = int(row - count_t(d) * count_t(tiles_h)) * plan::POSITIONS_H;
-    const int group = channel_block / CHANNEL_BLOCKS, first = channel_block % CHANNEL_BLOCKS * plan::BLOCK_CHANNELS;
+    const int group = channel_block / CHANNEL_BLOCKS, first = channel_block % CHANNEL_BLOCKS * BLOCK_OUTPUTS;
     place.channel = group * layer::OUT_PER_GROUP + first;
-    place.channels = min(plan::BLOCK_CHANNELS, layer::OUT_PER_GROUP - first);
+    place.channels = min(BLOCK_OUTPUTS, layer::OUT_PER_GROUP - first);
     place.x = static_cast<const Element*>(args.x) + n * ((long long)place.depth * place.plane * layer::IN_CHANNELS) +
               (long long)group * layer::IN_PER_GROUP * place.depth * place.plane;
     place.w = static_cast<const Element*>(args.w) +
-              ((long long)group * layer::IN_PER_GROUP * layer::OUT_PER_GROUP + first) * (layer::KERNEL_D * KH * KW);
+              ((long long)group * layer::IN_PER_GROUP * layer::OUT_PER_GROUP + first) * (layer::KERNEL_D * whole::KERNEL_H * whole::KERNEL_W);
     place.y = n * ((long long)place.out_plane * layer::OUT_CHANNELS) + place.channel * (long long)place.out_plane +
               d * place.out_height * place.out_width;
     if constexpr (plan::SPLIT > 1)

@@ -104,7 +104,7 @@ __device__ __forceinline__ void copy_weights(const unsigned* packed, unsigned* s
 
 // Four words of a lane of the packed weights, [channel block of all groups][row phase, by its first tap][depth tap]
 // [chunk][row tap][column tap][step][16 channels][lane][word], from PyTorch's order. Zeros are for what does not exist:
-// channels, and taps that a row phase has fewer of than another.
+// channels, taps that a row phase has fewer of than another, and those that a fold lacks.
 template <class T>
 __device__ __forceinline__ Vector<unsigned, 4> packed_unit(const T* w, unsigned long long unit) {
     const auto take = [&](int count) {  // the innermost of the indices that are left
@@ -112,28 +112,33 @@ __device__ __forceinline__ Vector<unsigned, 4> packed_unit(const T* w, unsigned 
         unit /= unsigned(count);
         return index;
     };
-    const int slot = take(32), m = take(M_TILES), step = take(STEPS), kw = take(KW), j = take(TAPS_H);
+    const int slot = take(32), m = take(M_TILES), step = take(STEPS), tap_w = take(KW), j = take(TAPS_H);
     const int chunk = take(DEPTH_CHUNKS), tap_d = take(layer::KERNEL_D), first_tap = take(USED_ROWS);
     const int channel_block = take(CHANNEL_BLOCKS), group = int(unit);
     // slot_of(lane_group, member) == 4 * slot
     const int pair = slot / 8, rest = slot % 8 ^ pair * 2, lane_group = pair * 2 + rest % 2, member = rest / 2;
 
-    const int kh = first_tap + j * layer::TAP_STEP_H;
-    const int out = channel_block * plan::BLOCK_CHANNELS + m * 16 + lane_group;
+    const int tap_h = first_tap + j * layer::TAP_STEP_H;
+    const int row = m * 16 + lane_group;
     const int in = chunk * plan::CHUNK + (step * 8 + member) * WORD_CHANNELS;
-    const auto weight = [&](int o, int c) {
-        if (kh >= KH || o >= layer::OUT_PER_GROUP || c >= layer::IN_PER_GROUP) return T{};
+    const auto weight = [&](int row, int c) {
+        const int o = channel_block * BLOCK_OUTPUTS + row / FOLD;
+        const int kh = tap_h * plan::FOLD_H + row / plan::FOLD_W % plan::FOLD_H;
+        const int kw = tap_w * plan::FOLD_W + row % plan::FOLD_W;
+        const bool exists = row < BLOCK_OUTPUTS * FOLD && o < layer::OUT_PER_GROUP && c < layer::IN_PER_GROUP &&
+                            kh < whole::KERNEL_H && kw < whole::KERNEL_W;
+        if (!exists) return T{};
         const long long channels = ((long long)group * layer::IN_PER_GROUP + c) * layer::OUT_PER_GROUP + o;
-        return load_global(w + ((channels * layer::KERNEL_D + tap_d) * KH + kh) * KW + kw);
+        return load_global(w + ((channels * layer::KERNEL_D + tap_d) * whole::KERNEL_H + kh) * whole::KERNEL_W + kw);
     };
     Vector<unsigned, 4> words;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-        const int o = out + i % 2 * 8, c = in + i / 2 * 4 * WORD_CHANNELS;
+        const int half = row + i % 2 * 8, c = in + i / 2 * 4 * WORD_CHANNELS;
         if constexpr (sizeof(T) == 2)
-            words[i] = word_of(weight(o, c).bits, weight(o, c + 1).bits);
+            words[i] = word_of(weight(half, c).bits, weight(half, c + 1).bits);
         else
-            words[i] = __float_as_uint(weight(o, c));
+            words[i] = __float_as_uint(weight(half, c));
     }
     return words;
 }

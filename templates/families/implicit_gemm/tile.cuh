@@ -8,6 +8,9 @@
 // lengthen the loop over chunks. Sums go through a slab of shared memory, where column phases come to lie side by side,
 // and leave as whole lines. Where there are too few blocks, plan::SPLIT of them share the chunks of one tile, and leave
 // their sums to device/reduce.cuh.
+//
+// Folded (src/plan/fold.h), FOLD_H x FOLD_W neighbouring outputs of a channel are rows of one product, as if they were
+// channels: taps, phases and positions are those of the folded layer, and only packing and stores know better.
 
 // Constants of the tile.
 enum Order { INPUTS, PLANES };                 // which blocks run side by side: that read, or write, the same
@@ -19,7 +22,14 @@ constexpr int WARPS = plan::WARPS_M * plan::WARPS_N, THREADS = 32 * WARPS;
 constexpr int M_TILES = plan::BLOCK_CHANNELS / 16, WARP_M = M_TILES / plan::WARPS_M;
 constexpr int ROW_TILES = plan::POSITIONS_W / 8, WARP_N = plan::POSITIONS_H * ROW_TILES / plan::WARPS_N;
 static_assert(ROW_TILES % WARP_N == 0 || WARP_N % ROW_TILES == 0, "a warp has a part of one row, or whole rows");
-constexpr int CHANNEL_BLOCKS = ceil_div(layer::OUT_PER_GROUP, plan::BLOCK_CHANNELS);
+constexpr int FOLD = plan::FOLD_H * plan::FOLD_W;
+constexpr int BLOCK_OUTPUTS = plan::BLOCK_CHANNELS / FOLD;  // output channels of a block
+constexpr int CHANNEL_BLOCKS = ceil_div(layer::OUT_PER_GROUP, BLOCK_OUTPUTS);
+// Outputs of the first position that lie before the image.
+constexpr int SKEW_H = whole::PAD_H % plan::FOLD_H, SKEW_W = whole::PAD_W % plan::FOLD_W;
+// Some weights are zeros that a finite sum does not notice. Others are computed once more.
+constexpr bool HOLES = whole::KERNEL_H % plan::FOLD_H != 0 || whole::KERNEL_W % plan::FOLD_W != 0;
+constexpr bool REPAIRS = SPLIT_FACTORS || HOLES;
 
 constexpr int TAPS_H = ceil_div(KH, layer::TAP_STEP_H);  // of a row phase, at most
 constexpr int TILE_H = plan::POSITIONS_H + (TAPS_H - 1) * layer::OFFSET_STEP_H;
@@ -33,8 +43,10 @@ constexpr int MOST_CHUNKS = ceil_div(DEPTH_TAPS * DEPTH_CHUNKS, plan::SPLIT);  /
 constexpr int STAGES = plan::STAGES < MOST_CHUNKS ? plan::STAGES : MOST_CHUNKS;
 
 constexpr int COLUMN_SETS = Horizontal::used();
-constexpr int LINE = plan::POSITIONS_W * SW;  // outputs of a block in one row
-constexpr int SLAB_CHANNELS = 16 * plan::WARPS_M;
+constexpr int LINE = plan::POSITIONS_W * SW * plan::FOLD_W;  // outputs of a block in one row
+// Of 16 channels of each warp at a time, or, folded, of all of them: POSITIONS_H lines of a channel, or of each of the
+// FOLD_H rows that are taken together.
+constexpr int SLAB_SETS = FOLD > 1 ? BLOCK_OUTPUTS * plan::FOLD_H : 16 * plan::WARPS_M;
 // Lanes write runs of 2*SW outputs of 4 positions and 8 channels: where a run is one or two vectors, they use all banks.
 constexpr int SLAB_PITCH = plan::POSITIONS_H * LINE + (SW == 2 ? 48 - plan::POSITIONS_H * LINE % 32
                                                                : 40 - plan::POSITIONS_H * LINE % 32) % 32;
@@ -47,5 +59,5 @@ constexpr long long PHASE_WORDS = (long long)layer::KERNEL_D * DEPTH_CHUNKS * WE
 static_assert(plan::PACKED_BYTES == 4 * PHASE_WORDS * USED_ROWS * CHANNEL_BLOCKS * layer::GROUPS,
               "ImplicitGemmTile::packed_bytes says otherwise");
 constexpr int RING = STAGES * (INPUT_STAGE + WEIGHT_STAGE);
-constexpr int SLAB = SLAB_CHANNELS * SLAB_PITCH;
+constexpr int SLAB = SLAB_SETS * SLAB_PITCH;
 constexpr int FINISH = RING > SLAB ? RING : SLAB;  // where the channels' epilogue parts are

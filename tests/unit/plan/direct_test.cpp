@@ -1,5 +1,6 @@
 #include "plan/direct.h"
 
+#include "layer/phases.h"
 #include "plan/plan.h"
 #include "plan/volume.h"
 

@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <set>
 
 namespace convt_jit {
 namespace {
@@ -38,7 +40,11 @@ TEST(ImplicitGemm, HasCandidatesThatFit) {
                 EXPECT_LE(tile.shared_bytes(layer), shared_limit(target)) << text;
                 EXPECT_LE(tile.threads(layer), 1024) << text;
             }
-            EXPECT_EQ(tiles.front(), ImplicitGemmTile::standard(layer, target)) << text;
+            const ImplicitGemmTile standard = ImplicitGemmTile::standard(layer, target);
+            if (tiles.front().fold == std::array{1, 1})
+                EXPECT_EQ(tiles.front(), standard) << text;
+            else
+                EXPECT_LT(tiles.front().modelled_cycles(layer, target), standard.modelled_cycles(layer, target));
         }
     }
 }
@@ -48,7 +54,7 @@ TEST(ImplicitGemm, TextAndBack) {
     Plan plan = choose(layer, kHopper, {"implicit_gemm", false});
     EXPECT_EQ(parse_plan(to_string(plan), layer, kHopper), plan);
     auto& tile = std::get<ImplicitGemmTile>(plan.tile);
-    tile = {{2, 40}, 48, 3, 5, 24, 4, 7, 2, ImplicitGemmTile::kInputs, 6};
+    tile = {{2, 40}, 48, 3, 5, 24, 4, 7, 2, ImplicitGemmTile::kInputs, 6, {3, 2}};
     EXPECT_EQ(parse_plan(to_string(plan), layer, kHopper), plan);
 }
 
@@ -108,6 +114,14 @@ TEST(ImplicitGemm, RefusalsSayWhy) {
     EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm chunk=16 stages=2 split=5"),
               "split is 5, and there are no more than 4 chunks to share");
     EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm split=33"), "split is 33, allowed: 1 to 32");
+    EXPECT_EQ(with("c64 o2 k4x4 s4", "implicit_gemm fold=4x4 block_channels=16 warps_m=1 positions=4x16 warps_n=4"),
+              "accepted");
+    EXPECT_EQ(with("c64 o2 k8x8 s8", "implicit_gemm fold=8x8 block_channels=16 warps_m=1 positions=4x16 warps_n=4"),
+              "fold makes 64 rows of a channel, more than block_channels, 16");
+    EXPECT_EQ(with("c64 o2 k3x3", "implicit_gemm fold=2x1 positions=4x16"),
+              "fold is 2 along height, allowed: divisors of the stride 1");
+    EXPECT_EQ(with("c64 o2 k3x3", "implicit_gemm fold=0x1 positions=4x16"),
+              "fold is 0 along height, allowed: divisors of the stride 1");
     EXPECT_EQ(
         with("c1048576 o1048576 k1", "implicit_gemm positions=4x32 block_channels=64 warps_m=2 warps_n=2 chunk=8"),
         "the packed weights take 4398046511104 bytes, allowed: up to 549755813888");
@@ -142,9 +156,32 @@ TEST(ImplicitGemm, TheGridCoversTheOutput) {
     EXPECT_EQ(tile.workspace_bytes(layer, known_shape(layer)), 0);
     tile.split = 2;
     EXPECT_EQ(tile.grid(layer, known_shape(layer)).z, 3 * 2);
+    const Layer folded = parse_layer("n3 c20 o10 in11x30 k7x4 s3x2 p1");  // output 35x60
+    tile.fold = {3, 2};
+    EXPECT_EQ(tile.grid(folded, known_shape(folded)).y, 3)
+        << "12 positions, the first row of which is beyond the image";
+    EXPECT_EQ(tile.grid(folded, known_shape(folded)).x, 2 * 5) << "31 positions, two of ten channels in 16 rows";
+    tile.fold = {1, 1};
     const std::int64_t outputs = 3 * 40 * 9 * 32 * 59;
     EXPECT_EQ(tile.workspace_bytes(layer, known_shape(layer)), 2 * 4 * outputs);
     EXPECT_EQ(tile.reduce_grid(layer, known_shape(layer)).x, (outputs + 1023) / 1024);
+}
+
+TEST(ImplicitGemm, FewChannelsAreFolded) {
+    const auto folds = [](const char* text) {
+        std::set<std::array<int, 2>> found;
+        for (const ImplicitGemmTile& tile : implicit_gemm_candidates(parse_layer(text), kHopper, 1'000'000))
+            found.insert(tile.fold);
+        return found;
+    };
+    using Folds = std::set<std::array<int, 2>>;
+    EXPECT_EQ(folds("n8 c56 o1 in240x320 k9x9 s3 p4 op2"), (Folds{{1, 1}, {1, 3}, {3, 1}, {3, 3}}));
+    EXPECT_EQ(folds("n8 c21 o21 in64x64 k16x16 s8 p4").count({8, 8}), 1u);
+    EXPECT_EQ(folds("n8 c64 o64 in64x64 k4x4 s2 p1"), (Folds{{1, 1}})) << "many channels";
+    EXPECT_EQ(folds("n8 c64 o8 in64x64 k3x3 p1"), (Folds{{1, 1}})) << "no stride";
+    EXPECT_EQ(folds("n8 c64 o8 in64x64 k3x3 s2 d2"), (Folds{{1, 1}})) << "a dilation";
+    for (const char* text : {"n8 c56 o1 in240x320 k9x9 s3 p4 op2", "n8 c21 o21 in64x64 k16x16 s8 p4"})
+        EXPECT_NE(implicit_gemm_candidates(parse_layer(text), kHopper, 1).front().fold, (std::array{1, 1})) << text;
 }
 
 TEST(ImplicitGemm, SumsAreSharedWhereThereAreFewBlocks) {
