@@ -57,8 +57,16 @@ std::vector<Fold> folds(const Layer& layer) {
     return result;
 }
 
+// Whether the rows of a warp are not those that it has anyway, and are of use.
+bool is_another(const ImplicitGemmTile& tile, const ImplicitGemmLayer& layer) {
+    const int tiles = tile.positions[0] * tile.positions[1] / 8;
+    return tile.warp_rows == 0 || (layer.taps_h > 1 && layer.same_taps_h && tiles % tile.warps_n == 0 &&
+                                   tile.warp_rows != ceil_div(tiles / tile.warps_n, tile.positions[1] / 8));
+}
+
 // Adds every tile of the space that the arch has room for, with its modelled time.
-void add_tiles(const Layer& whole, const Arch& arch, const Fold& fold, std::vector<Found>& found) {
+void add_tiles(const Layer& whole, const Arch& arch, const Fold& fold, const std::vector<int>& warp_rows,
+               std::vector<Found>& found) {
     const ImplicitGemmLayer layer = ImplicitGemmLayer::make(whole, fold);
     if (!layer.refusal.empty()) return;
     const UnrolledWork work = UnrolledWork::make(whole);
@@ -97,7 +105,10 @@ void add_tiles(const Layer& whole, const Arch& arch, const Fold& fold, std::vect
                             for (const int stages : {2, 3, 4}) {
                                 tile.chunk = chunk;
                                 tile.stages = stages;
-                                consider_all();
+                                for (const int rows : warp_rows) {
+                                    tile.warp_rows = rows;
+                                    if (is_another(tile, layer)) consider_all();
+                                }
                             }
                     }
             }
@@ -108,10 +119,10 @@ bool quicker(const Found& a, const Found& b) { return a.first < b.first; }
 
 }  // namespace
 
-// Folding is a candidate; no GPU has said yet where the default choice should fold.
+// Folding and other rows of a warp are candidates; no GPU has said yet where the default choice should take them.
 ImplicitGemmTile ImplicitGemmTile::standard(const Layer& layer, const Arch& arch) {
     std::vector<Found> found;
-    add_tiles(layer, arch, {1, 1}, found);
+    add_tiles(layer, arch, {1, 1}, {0}, found);
     if (!found.empty()) return std::min_element(found.begin(), found.end(), quicker)->second;
     ImplicitGemmTile tile;
     tile.join = join_of(layer);
@@ -120,7 +131,7 @@ ImplicitGemmTile ImplicitGemmTile::standard(const Layer& layer, const Arch& arch
 
 std::vector<ImplicitGemmTile> implicit_gemm_candidates(const Layer& layer, const Arch& arch, std::size_t most) {
     std::vector<Found> found;
-    for (const Fold& fold : folds(layer)) add_tiles(layer, arch, fold, found);
+    for (const Fold& fold : folds(layer)) add_tiles(layer, arch, fold, {0, 2, 4, 8}, found);
     std::stable_sort(found.begin(), found.end(), quicker);
     std::vector<ImplicitGemmTile> tiles;
     for (std::size_t i = 0; i < std::min(most, found.size()); ++i) tiles.push_back(found[i].second);

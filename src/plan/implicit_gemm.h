@@ -33,7 +33,8 @@ struct ImplicitGemmTile {
     int join = 0;        // column taps of 8 words that tensor cores add up before they join the total; 0: all
     int min_blocks = 1;  // that the compiler is to leave registers for on a multiprocessor
     int order = kPlanes;
-    int split = 1;  // blocks that share the sums of a tile, each some of its chunks; a second kernel adds them
+    int split = 1;      // blocks that share the sums of a tile, each some of its chunks; a second kernel adds them
+    int warp_rows = 0;  // rows of positions of a warp; 0: whole rows if it has so many positions, else a part of one
     std::array<int, 2> fold = {1, 1};  // outputs of a channel (height, width) whose sums are rows of one product
 
     template <class Tile, class Visit>
@@ -48,6 +49,7 @@ struct ImplicitGemmTile {
         visit("min_blocks", "MIN_BLOCKS", t.min_blocks);
         visit("order", "ORDER", t.order);
         visit("split", "SPLIT", t.split);
+        visit("warp_rows", "WARP_ROWS", t.warp_rows);
         visit("fold", "FOLD", t.fold);
     }
 

@@ -44,10 +44,14 @@ double implicit_gemm_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& 
     const double with_taps = static_cast<double>(layer.used_rows) / layer.row_phases;
     const double steps = chunks * layer.mean_taps_h * h.taps * r.steps;
     const double products = warps * steps * r.warp_m * r.warp_n * (layer.split ? 3 : 1);
-    const double words = 4.0 * r.warp_m + 2.0 * r.warp_n;  // of a warp's fragments, in one step
+    // Of a warp's fragments, in one step. Rows that are shared are read once for all row taps.
+    const double rows_read =
+        r.shares_rows ? static_cast<double>(r.warp_rows + layer.reach_h) / (r.warp_rows * layer.taps_h) : 1;
+    const double inputs = 2.0 * r.warp_n * rows_read;
+    const double words = 4.0 * r.warp_m + inputs;
     const double conversions = layer.element_bytes == 2 ? 0 : layer.split ? 3 * words : words;
     const double joins = t.join > 0 ? 4.0 * r.warp_m * r.warp_n / t.join : 0;
-    const double reads = r.warp_m + 2.0 * r.warp_n;
+    const double reads = r.warp_m + inputs;
 
     const double input_words = chunks * with_taps * (t.chunk / layer.word_channels()) * r.tile_height * r.tile_width;
     const double weight_words = steps * t.block_channels * 8;

@@ -50,6 +50,7 @@ ImplicitGemmLayer ImplicitGemmLayer::make(const Layer& layer, const Fold& fold) 
     result.horizontal = UnrolledAxis::make(axes[2]);
     result.vertical = axes[1];
     result.taps_h = static_cast<int>(taps_h);
+    result.same_taps_h = axes[1].kernel % step(axes[1]) == 0;
     result.reach_h = static_cast<int>(reach);
     result.row_phases = static_cast<int>(axes[1].stride);
     result.used_rows = static_cast<int>(std::min(axes[1].kernel, step(axes[1])));
@@ -75,6 +76,7 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
     for (const int n : {t.positions[0], t.positions[1], t.block_channels, t.warps_m, t.warps_n, t.chunk, t.stages,
                         t.min_blocks, t.split})
         if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);
+    if (t.warp_rows > 4096) return fmt::format("warp_rows is {}, allowed: 0 to 4096", t.warp_rows);
     if (t.join > 4096) return fmt::format("join is {}, allowed: 0 to 4096", t.join);
     if (t.order > ImplicitGemmTile::kPlanes) return fmt::format("order is {}, allowed: 0 and 1", t.order);
     if (std::int64_t{t.warps_m} * t.warps_n > 32) return "a block has more than 32 warps";
@@ -93,9 +95,11 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
     r.threads = 32 * t.warps_m * t.warps_n;
     r.warp_m = t.block_channels / 16 / t.warps_m;
     r.warp_n = static_cast<int>(tiles / t.warps_n);
-    if (row_tiles % r.warp_n != 0 && r.warp_n % row_tiles != 0)
-        return fmt::format("a warp has {} times 8 positions of rows of {}: neither a part of a row nor whole rows",
-                           r.warp_n, row_tiles);
+    r.warp_rows = t.warp_rows > 0 ? t.warp_rows : static_cast<int>((r.warp_n + row_tiles - 1) / row_tiles);
+    if (r.warp_n % r.warp_rows != 0 || row_tiles % (r.warp_n / r.warp_rows) != 0 || t.positions[0] % r.warp_rows != 0)
+        return fmt::format("a warp has {} times 8 positions in {} rows, which does not divide {} rows of {}", r.warp_n,
+                           r.warp_rows, t.positions[0], row_tiles);
+    r.shares_rows = r.warp_rows > 1 && layer.taps_h > 1 && layer.same_taps_h;
     r.chunks = layer.depth_taps * ((layer.in_per_group + t.chunk - 1) / t.chunk);
     if (t.split > 32) return fmt::format("split is {}, allowed: 1 to 32", t.split);
     if (t.split > r.chunks)
@@ -127,7 +131,8 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
     r.packed_bytes = static_cast<std::int64_t>(packed);
 
     const std::int64_t fragments = std::int64_t{r.warp_m} * r.warp_n;
-    r.products = fragments * h.taps * (layer.split ? 3 : 1);
+    const int together = r.shares_rows ? layer.taps_h : 1;  // row taps
+    r.products = fragments * h.taps * together * (layer.split ? 3 : 1);
     if (r.products > kMostProducts)
         return fmt::format("{} matrix products of a warp are unrolled, allowed: up to {}", r.products, kMostProducts);
     if (fragments * h.stride > 64)
@@ -139,7 +144,8 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
     if (held > kMostHeld)
         return fmt::format("a thread holds {} pieces of the next chunk, allowed: up to {}", held, kMostHeld);
     r.registers = 4 * fragments * (h.used + (t.join > 0 ? 1 : 0)) +
-                  (layer.split ? 2 : 1) * (4 * r.warp_m + 2 * r.warp_n) + 8 * held + (layer.split ? 68 : 48);
+                  (layer.split ? 2 : 1) * (4 * r.warp_m * together + 2 * r.warp_n / (r.shares_rows ? r.warp_rows : 1)) +
+                  8 * held + (layer.split ? 68 : 48);
     return {};
 }
 

@@ -20,9 +20,10 @@ constexpr double kMostPackedBytes = 0x1p39;  // more than any GPU has
 struct ImplicitGemmLayer {
     std::string refusal;  // why no tile can serve the layer; nothing else is set then
     UnrolledAxis horizontal;
-    int taps_h = 1;      // of one row phase, at most
-    int reach_h = 0;     // rows between the first tap of a row phase and the last
-    int row_phases = 1;  // of the output
+    int taps_h = 1;           // of one row phase, at most
+    bool same_taps_h = true;  // all row phases that have taps have as many
+    int reach_h = 0;          // rows between the first tap of a row phase and the last
+    int row_phases = 1;       // of the output
     AxisParameters vertical;
     double mean_taps_h = 1;  // over the row phases
     int used_rows = 1;       // row phases that have taps
@@ -49,6 +50,8 @@ struct ImplicitGemmLayer {
 
 struct ImplicitGemmResources : BlockNeeds {
     int warp_m = 1, warp_n = 1;  // fragments of one warp
+    int warp_rows = 1;           // that these positions lie in
+    bool shares_rows = false;    // what a warp reads of an input row serves all row taps
     int steps = 1;               // of a chunk
     int chunks = 1;              // of a block, at most
     int tile_height = 0, tile_width = 0;

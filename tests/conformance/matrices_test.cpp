@@ -35,6 +35,17 @@ constexpr Forced kForced[] = {
     {"n1 c16 o16 in9x17 k2x2 s2 residual affine", "positions=4x16 block_channels=16 warps_m=1 warps_n=2", 8, 2},
     {"n1 c16 o16 in20x17 k1x1 s3x2 bias", "positions=4x16 block_channels=16 warps_m=1 warps_n=2", 8, 2},
     {"n1 c16 o16 in20x17 k5x3 d3x2 p2 bias", "positions=4x8 block_channels=16 warps_m=1 warps_n=4", 8, 2},
+    // Rows of a warp that share what is read of the input: a part of each row, whole rows, rows that are apart, and row
+    // phases that have as many taps.
+    {"n1 c20 o30 in9x40 k3x3 p1 bias", "positions=4x32 warp_rows=4 block_channels=32 warps_m=1 warps_n=4 join=2", 8, 3},
+    {"n1 c20 o30 in9x40 k3x2 p1", "positions=8x16 warp_rows=2 block_channels=32 warps_m=2 warps_n=4", 16, 2},
+    {"n1 c16 o20 in20x17 k5x3 d3x2 p2 bias", "positions=8x16 block_channels=32 warps_m=2 warps_n=4", 8, 2},
+    {"n1 c16 o20 in9x18 k4x5 s2x1 p1 relu", "positions=4x16 warp_rows=2 block_channels=32 warps_m=1 warps_n=2 join=3",
+     8, 2},
+    {"n1 c16 o20 in9x18 k3x5 s2x1 p1 relu", "positions=4x16 warp_rows=2 block_channels=32 warps_m=1 warps_n=2 join=1",
+     8, 2},
+    {"n2 c24 o1 in13x17 k9x9 s3 p4 op2 bias",
+     "fold=3x3 positions=4x16 warp_rows=4 block_channels=16 warps_m=1 warps_n=2", 8, 2},
     // Folded: whole and with taps that do not exist, beginning at the image's corner and before it, phases that are
     // left, rows of the product that nothing has, outputs that nothing reaches.
     {"n2 c24 o1 in13x17 k9x9 s3 p4 op2 bias", "fold=3x3 positions=4x16 block_channels=16 warps_m=1 warps_n=2", 8, 2},
@@ -158,7 +169,7 @@ TEST(MatricesOfAllNumbers, MatchTheDefinitionWhereOutputsAreFolded) {
     constexpr const char* kPlan =
         "implicit_gemm fold={} positions=4x16 block_channels=32 warps_m=1 warps_n=2 chunk=16 stages=2 split=1";
     for (const char* type : {"", " tf32", " f16", " bf16"})
-        for (const char* fold : {"2x2", "1x2"})
+        for (const char* fold : {"2x2", "1x2", "2x2 warp_rows=2"})
             expect_all_numbers(device, type, fmt::format(fmt::runtime(kPlan), fold), "k3x3 s2 p1 op1");
 }
 

@@ -23,7 +23,7 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
 
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int warp_m = warp % plan::WARPS_M, warp_n = warp / plan::WARPS_M;
-    const int row = warp_n * WARP_N / ROW_TILES, column = warp_n * WARP_N % ROW_TILES * 8;
+    const int row = warp_n / WARPS_ACROSS * WARP_ROWS, column = warp_n % WARPS_ACROSS * WARP_COLUMNS * 8;
     const int input_at = lane % 4 * PLANE + row * TILE_W + column + lane / 4;
     const int weights_at = warp_m * WARP_M * 128 + slot_of(lane / 4, lane % 4);
     const auto input_stage = [&](int chunk) { return ring + chunk % STAGES * (INPUT_STAGE + WEIGHT_STAGE); };

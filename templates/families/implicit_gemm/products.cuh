@@ -1,46 +1,62 @@
 // implicit_gemm: products.
 
-// One tap and step: the sums of a warp.
-__device__ __forceinline__ void multiply_step(const unsigned* input, const unsigned* weights,
-                                              float (&sums)[WARP_M][WARP_N][4]) {
-    unsigned a[WARP_M][4], b[WARP_N][2];
-    [[maybe_unused]] unsigned a_low[WARP_M][4], b_low[WARP_N][2];
-    const auto convert = [](unsigned word, unsigned& high, unsigned& low) {
+// Words of a lane as mma takes them: as they are, cut to tf32, or as the sum of two.
+template <int COUNT, int WORDS>
+struct Fragments {
+    unsigned high[COUNT][WORDS];
+    unsigned low[COUNT][WORDS];  // where factors are split
+    __device__ __forceinline__ void put(int i, int word, unsigned value) {
         if constexpr (SPLIT_FACTORS)
-            tf32_words(__uint_as_float(word), high, low);
+            tf32_words(__uint_as_float(value), high[i][word], low[i][word]);
         else
-            high = NARROW ? word : tf32_word(__uint_as_float(word));
-    };
+            high[i][word] = NARROW ? value : tf32_word(__uint_as_float(value));
+    }
+};
+using Weights = Fragments<WARP_M, 4>;  // of one tap and step
+
+__device__ __forceinline__ void read_weights(const unsigned* from, Weights& a) {
 #pragma unroll
     for (int m = 0; m < WARP_M; ++m) {
-        const Vector<unsigned, 4> words = *reinterpret_cast<const Vector<unsigned, 4>*>(weights + m * 128);
+        const Vector<unsigned, 4> words = *reinterpret_cast<const Vector<unsigned, 4>*>(from + m * 128);
 #pragma unroll
-        for (int i = 0; i < 4; ++i) convert(words[i], a[m][i], a_low[m][i]);
+        for (int i = 0; i < 4; ++i) a.put(m, i, words[i]);
     }
+}
+// Rows of positions, WARP_COLUMNS times 8 each.
+template <int ROWS>
+__device__ __forceinline__ void read_inputs(const unsigned* from, Fragments<ROWS * WARP_COLUMNS, 2>& b) {
 #pragma unroll
-    for (int n = 0; n < WARP_N; ++n) {
-        const unsigned* const from = input + (WARP_N % ROW_TILES == 0 ? n / ROW_TILES * TILE_W + n % ROW_TILES * 8 : n * 8);
+    for (int n = 0; n < ROWS * WARP_COLUMNS; ++n)
 #pragma unroll
-        for (int i = 0; i < 2; ++i) convert(from[i * 4 * PLANE], b[n][i], b_low[n][i]);
-    }
-    const auto all = [&](const auto& left, const auto& right) {
-#pragma unroll
-        for (int n = 0; n < WARP_N; ++n)
-#pragma unroll
-            for (int m = 0; m < WARP_M; ++m) mma<Element>(sums[m][n], left[m], right[n]);
-    };
-    if constexpr (SPLIT_FACTORS) {  // the small ones first
-        all(a_low, b);
-        all(a, b_low);
-    }
-    all(a, b);
+        for (int i = 0; i < 2; ++i)
+            b.put(n, i, from[n / WARP_COLUMNS * TILE_W + n % WARP_COLUMNS * 8 + i * 4 * PLANE]);
 }
 
-__device__ __forceinline__ void join(float (&partial)[WARP_M][WARP_N][4], float (&total)[WARP_M][WARP_N][4]) {
+using Sums = float[WARP_M][WARP_N][4];  // of one column phase
+
+// Adds the products of rows from ROW on, the small ones first.
+template <int ROW, int COUNT>
+__device__ __forceinline__ void add_products(const Weights& a, const Fragments<COUNT, 2>& b, Sums& sums) {
+    const auto all = [&](const auto& left, const auto& right) {
+#pragma unroll
+        for (int n = 0; n < COUNT; ++n)
+#pragma unroll
+            for (int m = 0; m < WARP_M; ++m) mma<Element>(sums[m][ROW * WARP_COLUMNS + n], left[m], right[n]);
+    };
+    if constexpr (SPLIT_FACTORS) {
+        all(a.low, b.high);
+        all(a.high, b.low);
+    }
+    all(a.high, b.high);
+}
+
+// Rows from ROW on.
+template <int ROW, int ROWS>
+__device__ __forceinline__ void join(Sums& partial, Sums& total) {
 #pragma unroll
     for (int m = 0; m < WARP_M; ++m)
 #pragma unroll
-        for (int n = 0; n < WARP_N; ++n)
+        for (int n = ROW * WARP_COLUMNS; n < (ROW + ROWS) * WARP_COLUMNS; ++n)
 #pragma unroll
             for (int i = 0; i < 4; ++i) {
                 total[m][n][i] += partial[m][n][i];
@@ -48,32 +64,70 @@ __device__ __forceinline__ void join(float (&partial)[WARP_M][WARP_N][4], float 
             }
 }
 
+// One step of a column tap and a row tap. `after` is called with the first of the rows whose sums have grown, their
+// number, and the number of row taps that they had before.
+template <class After>
+__device__ __forceinline__ void multiply_tap(const unsigned* input, const unsigned* weights, Sums& sums,
+                                             const After& after) {
+    Weights a;
+    Fragments<WARP_N, 2> b;
+    read_weights(weights, a);
+    read_inputs<WARP_ROWS>(input, b);
+    add_products<0>(a, b, sums);
+    after(Int<0>{}, Int<WARP_ROWS>{}, Int<0>{});
+}
+// Of a column tap and all row taps: what is read of an input row serves all of them.
+template <class After>
+__device__ __forceinline__ void multiply_taps(const unsigned* input, const unsigned* weights, Sums& sums,
+                                              const After& after) {
+    Weights a[TAPS_H];
+#pragma unroll
+    for (int j = 0; j < TAPS_H; ++j) read_weights(weights + j * (KW * TAP_WORDS), a[j]);
+    static_for<0, WARP_ROWS + (TAPS_H - 1) * layer::OFFSET_STEP_H>([&](auto input_row) {
+        Fragments<WARP_COLUMNS, 2> b;
+        read_inputs<1>(input + input_row * TILE_W, b);
+        static_for<0, TAPS_H>([&](auto before) {  // an output row meets its last tap first
+            constexpr int ROW = decltype(input_row)::value - decltype(before)::value * layer::OFFSET_STEP_H;
+            if constexpr (ROW >= 0 && ROW < WARP_ROWS) {
+                add_products<ROW>(a[TAPS_H - 1 - before], b, sums);
+                after(Int<ROW>{}, Int<1>{}, before);
+            }
+        });
+    });
+}
+
 // Products of one staged chunk. `input` and `weights` are where this lane begins. Column taps are unrolled; of the rest as
 // much as the compiler bears without loading ahead more than registers hold.
 __device__ __forceinline__ void multiply_chunk(const unsigned* input, const unsigned* weights, int taps,
                                                float (&sums)[COLUMN_SETS][WARP_M][WARP_N][4]) {
-    constexpr int PRODUCTS = KW * WARP_M * WARP_N * (SPLIT_FACTORS ? 3 : 1);
+    constexpr int TOGETHER = SHARES_ROWS ? TAPS_H : 1;  // row taps
+    constexpr int PRODUCTS = KW * TOGETHER * WARP_M * WARP_N * (SPLIT_FACTORS ? 3 : 1);
 #pragma unroll 1
-    for (int j = 0; j < taps; ++j) {
+    for (int j = 0; j < (SHARES_ROWS ? 1 : taps); ++j) {
 #pragma unroll(PRODUCTS <= 32 ? 2 : 1)
         for (int step = 0; step < STEPS; ++step) {
-            const unsigned* const row = input + (taps - 1 - j) * (layer::OFFSET_STEP_H * TILE_W) + step * (8 * PLANE);
+            const int lowest = SHARES_ROWS ? 0 : taps - 1 - j;
+            const unsigned* const row = input + lowest * (layer::OFFSET_STEP_H * TILE_W) + step * (8 * PLANE);
             const unsigned* const factors = weights + j * (KW * TAP_WORDS) + step * (M_TILES * 128);
             static_for<0, SW>([&](auto rw) {
                 if constexpr (Horizontal::used(rw)) {
                     constexpr int PHASE = decltype(rw)::value, SET = Horizontal::rank(PHASE);
                     constexpr int TAPS = Horizontal::taps(PHASE);
-                    [[maybe_unused]] float partial[WARP_M][WARP_N][4] = {};
+                    [[maybe_unused]] Sums partial = {};
                     static_for<0, TAPS>([&](auto item) {
                         constexpr int I = decltype(item)::value, TAP = Horizontal::sorted(Horizontal::first(PHASE) + I);
                         constexpr int AT = Horizontal::offset(TAP) - FIRST_COLUMN;
-                        if constexpr (plan::JOIN == 0) {
-                            multiply_step(row + AT, factors + TAP * TAP_WORDS, sums[SET]);
-                        } else {
-                            // Tensor cores cut their sums off, and long ones drift: few products join the total at a time.
-                            multiply_step(row + AT, factors + TAP * TAP_WORDS, partial);
-                            if constexpr ((I + 1) % plan::JOIN == 0 || I + 1 == TAPS) join(partial, sums[SET]);
-                        }
+                        // Tensor cores cut their sums off, and long ones drift: few products join the total at a time.
+                        const auto joins = [&](auto first, auto rows, auto before) {
+                            constexpr int DONE = I * TOGETHER + decltype(before)::value + 1;
+                            if constexpr (plan::JOIN > 0 && (DONE % plan::JOIN == 0 || DONE == TAPS * TOGETHER))
+                                join<decltype(first)::value, decltype(rows)::value>(partial, sums[SET]);
+                        };
+                        Sums& own = plan::JOIN == 0 ? sums[SET] : partial;
+                        if constexpr (SHARES_ROWS)
+                            multiply_taps(row + AT, factors + TAP * TAP_WORDS, own, joins);
+                        else
+                            multiply_tap(row + AT, factors + TAP * TAP_WORDS, own, joins);
                     });
                 }
             });

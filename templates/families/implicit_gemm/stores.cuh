@@ -6,8 +6,7 @@ __device__ __forceinline__ void forget_unreached(const Place& place, const Rows&
                                                  float (&sums)[COLUMN_SETS][WARP_M][WARP_N][4]) {
 #pragma unroll
     for (int n = 0; n < WARP_N; ++n) {
-        const int h = q_h + (WARP_N % ROW_TILES == 0 ? n / ROW_TILES : 0);
-        const int w = q_w + (WARP_N % ROW_TILES == 0 ? n % ROW_TILES : n) * 8;
+        const int h = q_h + n / WARP_COLUMNS, w = q_w + n % WARP_COLUMNS * 8;
         bool row = false;
 #pragma unroll 1
         for (int j = 0; j < rows.taps; ++j)
@@ -160,7 +159,7 @@ __device__ __forceinline__ void write_slab(float* slab, int first_set, int posit
                     run[at] = EXACT_ZERO;
                 }
             });
-            float* const to = target + n * (8 * SW * plan::FOLD_W);
+            float* const to = target + n / WARP_COLUMNS * LINE + n % WARP_COLUMNS * (8 * SW * plan::FOLD_W);
             if constexpr (plan::FOLD_W > 1) {
 #pragma unroll
                 for (int i = 0; i < RUN; ++i) to[i * plan::FOLD_W] = run[i];
@@ -207,7 +206,8 @@ __device__ __forceinline__ void store_sums(const ConvtArgs& args, const Place& p
     constexpr int TURNS = FOLD > 1 ? 1 : WARP_M;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int warp_m = warp % plan::WARPS_M, warp_n = warp / plan::WARPS_M;
-    const int position = warp_n * WARP_N * (8 * SW) + lane % 4 * (2 * SW);
+    const int row = warp_n / WARPS_ACROSS * WARP_ROWS, column = warp_n % WARPS_ACROSS * WARP_COLUMNS * 8;
+    const int position = (row * plan::POSITIONS_W + column + lane % 4 * 2) * SW;
     // The last output of the block is the one that most likely nothing reaches.
     const bool forgets = FORGETS && beyond(place, out_row(place, phase, plan::FOLD_H - 1, plan::POSITIONS_H - 1),
                                            first_out_column(place) + LINE - 1);

@@ -20,8 +20,13 @@ constexpr int WORD_CHANNELS = NARROW ? 2 : 1;
 constexpr int CHUNK_WORDS = plan::CHUNK / WORD_CHANNELS, STEPS = CHUNK_WORDS / 8;  // an mma sums over 8 words
 constexpr int WARPS = plan::WARPS_M * plan::WARPS_N, THREADS = 32 * WARPS;
 constexpr int M_TILES = plan::BLOCK_CHANNELS / 16, WARP_M = M_TILES / plan::WARPS_M;
+// Positions, 8 at a time: a warp has WARP_ROWS x WARP_COLUMNS of them.
 constexpr int ROW_TILES = plan::POSITIONS_W / 8, WARP_N = plan::POSITIONS_H * ROW_TILES / plan::WARPS_N;
-static_assert(ROW_TILES % WARP_N == 0 || WARP_N % ROW_TILES == 0, "a warp has a part of one row, or whole rows");
+constexpr int WARP_ROWS = plan::WARP_ROWS > 0 ? plan::WARP_ROWS : ceil_div(WARP_N, ROW_TILES);
+constexpr int WARP_COLUMNS = WARP_N / WARP_ROWS;
+constexpr int WARPS_ACROSS = ROW_TILES / WARP_COLUMNS;  // side by side along a row
+static_assert(WARP_N % WARP_ROWS == 0 && ROW_TILES % WARP_COLUMNS == 0 && plan::POSITIONS_H % WARP_ROWS == 0,
+              "warps share the positions");
 constexpr int FOLD = plan::FOLD_H * plan::FOLD_W;
 constexpr int BLOCK_OUTPUTS = plan::BLOCK_CHANNELS / FOLD;  // output channels of a block
 constexpr int CHANNEL_BLOCKS = ceil_div(layer::OUT_PER_GROUP, BLOCK_OUTPUTS);
@@ -32,6 +37,8 @@ constexpr bool HOLES = whole::KERNEL_H % plan::FOLD_H != 0 || whole::KERNEL_W % 
 constexpr bool REPAIRS = SPLIT_FACTORS || HOLES;
 
 constexpr int TAPS_H = ceil_div(KH, layer::TAP_STEP_H);  // of a row phase, at most
+// Whether what a warp reads of an input row serves all row taps that meet it. All row phases have as many taps, then.
+constexpr bool SHARES_ROWS = WARP_ROWS > 1 && TAPS_H > 1 && KH % layer::TAP_STEP_H == 0;
 constexpr int TILE_H = plan::POSITIONS_H + (TAPS_H - 1) * layer::OFFSET_STEP_H;
 constexpr int FIRST_COLUMN = floor_to(Horizontal::low(), VECTOR);  // tiles start where a vector of the image starts
 constexpr int TILE_W = round_up(plan::POSITIONS_W + Horizontal::high() - FIRST_COLUMN, VECTOR);

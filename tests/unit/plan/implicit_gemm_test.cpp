@@ -41,10 +41,10 @@ TEST(ImplicitGemm, HasCandidatesThatFit) {
                 EXPECT_LE(tile.threads(layer), 1024) << text;
             }
             const ImplicitGemmTile standard = ImplicitGemmTile::standard(layer, target);
-            if (tiles.front().fold == std::array{1, 1})
+            if (tiles.front().fold == std::array{1, 1} && tiles.front().warp_rows == 0)
                 EXPECT_EQ(tiles.front(), standard) << text;
             else
-                EXPECT_LT(tiles.front().modelled_cycles(layer, target), standard.modelled_cycles(layer, target));
+                EXPECT_LE(tiles.front().modelled_cycles(layer, target), standard.modelled_cycles(layer, target));
         }
     }
 }
@@ -54,7 +54,7 @@ TEST(ImplicitGemm, TextAndBack) {
     Plan plan = choose(layer, kHopper, {"implicit_gemm", false});
     EXPECT_EQ(parse_plan(to_string(plan), layer, kHopper), plan);
     auto& tile = std::get<ImplicitGemmTile>(plan.tile);
-    tile = {{2, 40}, 48, 3, 5, 24, 4, 7, 2, ImplicitGemmTile::kInputs, 6, {3, 2}};
+    tile = {{2, 40}, 48, 3, 5, 24, 4, 7, 2, ImplicitGemmTile::kInputs, 6, 2, {3, 2}};
     EXPECT_EQ(parse_plan(to_string(plan), layer, kHopper), plan);
 }
 
@@ -109,7 +109,7 @@ TEST(ImplicitGemm, RefusalsSayWhy) {
     EXPECT_EQ(with("c64 o64 k3x3",
                    "implicit_gemm positions=4x24 block_channels=64 warps_m=2 warps_n=6 chunk=8 "
                    "stages=2"),
-              "a warp has 2 times 8 positions of rows of 3: neither a part of a row nor whole rows");
+              "a warp has 2 times 8 positions in 1 rows, which does not divide 4 rows of 3");
     EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm stages=1"), "a ring needs two stages");
     EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm chunk=16 stages=2 split=5"),
               "split is 5, and there are no more than 4 chunks to share");
