@@ -5,14 +5,14 @@
 namespace convt_jit {
 
 std::string fold_refusal(const std::array<AxisParameters, 3>& axes, const Fold& fold) {
-    if (fold == Fold{1, 1}) return {};
     constexpr const char* kNames[] = {"height", "width"};
     for (std::size_t a = 0; a < 2; ++a) {
         const AxisParameters& axis = axes[a + 1];
+        if (fold[a] == 1) continue;
         if (fold[a] < 1 || axis.stride % fold[a] != 0)
             return fmt::format("fold is {} along {}, allowed: divisors of the stride {}", fold[a], kNames[a],
                                axis.stride);
-        if (axis.dilation != 1 && axis.kernel != 1)
+        if (axis.dilation != 1)
             return fmt::format("fold needs a dilation of 1 along {}, not {}", kNames[a], axis.dilation);
         // Else there are outputs between others that nothing reaches.
         if (axis.kernel < axis.stride)

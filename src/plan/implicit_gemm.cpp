@@ -64,15 +64,27 @@ bool is_another(const ImplicitGemmTile& tile, const ImplicitGemmLayer& layer) {
                                    tile.warp_rows != ceil_div(tiles / tile.warps_n, tile.positions[1] / 8));
 }
 
+// Whether chunks of half a step leave less of the last one empty.
+bool wants_pairs(const ImplicitGemmLayer& layer, int unit) {
+    const int rest = layer.in_per_group % unit;
+    return rest > 0 && rest <= unit / 2 && layer.in_per_group < 4 * unit;
+}
+
+// What of the tile is tried out.
+struct Space {
+    Fold fold = {1, 1};
+    std::vector<int> warp_rows = {0};
+    bool pairs = false;  // chunks of half a step
+};
+
 // Adds every tile of the space that the arch has room for, with its modelled time.
-void add_tiles(const Layer& whole, const Arch& arch, const Fold& fold, const std::vector<int>& warp_rows,
-               std::vector<Found>& found) {
-    const ImplicitGemmLayer layer = ImplicitGemmLayer::make(whole, fold);
+void add_tiles(const Layer& whole, const Arch& arch, const Space& space, std::vector<Found>& found) {
+    const ImplicitGemmLayer layer = ImplicitGemmLayer::make(whole, space.fold);
     if (!layer.refusal.empty()) return;
     const UnrolledWork work = UnrolledWork::make(whole);
     const int unit = 8 * layer.word_channels();
     ImplicitGemmTile tile;
-    tile.fold = fold;
+    tile.fold = space.fold;
     tile.join = join_of(whole);
     // Whether the tile fits and leaves a GPU idle, so that its sums may be worth sharing.
     const auto consider = [&](int split) {
@@ -101,15 +113,17 @@ void add_tiles(const Layer& whole, const Arch& arch, const Fold& fold, const std
                     for (const int warps_n : {1, 2, 4, 8}) {
                         tile.warps_m = warps_m;
                         tile.warps_n = warps_n;
-                        for (const int chunk : {unit, 2 * unit, 4 * unit})
+                        for (const int chunk : {unit / 2, unit, 2 * unit, 4 * unit}) {
+                            if (chunk < unit && !(space.pairs && wants_pairs(layer, unit))) continue;
                             for (const int stages : {2, 3, 4}) {
                                 tile.chunk = chunk;
                                 tile.stages = stages;
-                                for (const int rows : warp_rows) {
+                                for (const int rows : space.warp_rows) {
                                     tile.warp_rows = rows;
                                     if (is_another(tile, layer)) consider_all();
                                 }
                             }
+                        }
                     }
             }
         }
@@ -119,10 +133,11 @@ bool quicker(const Found& a, const Found& b) { return a.first < b.first; }
 
 }  // namespace
 
-// Folding and other rows of a warp are candidates; no GPU has said yet where the default choice should take them.
+// Folds, other rows of a warp and pairs of taps are candidates; no GPU has said yet where the default choice should
+// take them.
 ImplicitGemmTile ImplicitGemmTile::standard(const Layer& layer, const Arch& arch) {
     std::vector<Found> found;
-    add_tiles(layer, arch, {1, 1}, {0}, found);
+    add_tiles(layer, arch, {}, found);
     if (!found.empty()) return std::min_element(found.begin(), found.end(), quicker)->second;
     ImplicitGemmTile tile;
     tile.join = join_of(layer);
@@ -131,7 +146,7 @@ ImplicitGemmTile ImplicitGemmTile::standard(const Layer& layer, const Arch& arch
 
 std::vector<ImplicitGemmTile> implicit_gemm_candidates(const Layer& layer, const Arch& arch, std::size_t most) {
     std::vector<Found> found;
-    for (const Fold& fold : folds(layer)) add_tiles(layer, arch, fold, {0, 2, 4, 8}, found);
+    for (const Fold& fold : folds(layer)) add_tiles(layer, arch, {fold, {0, 2, 4, 8}, true}, found);
     std::stable_sort(found.begin(), found.end(), quicker);
     std::vector<ImplicitGemmTile> tiles;
     for (std::size_t i = 0; i < std::min(most, found.size()); ++i) tiles.push_back(found[i].second);

@@ -42,7 +42,7 @@ double implicit_gemm_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& 
     const double chunks =
         layer.mean_depth_taps * std::ceil(static_cast<double>(layer.in_per_group) / t.chunk) / t.split;
     const double with_taps = static_cast<double>(layer.used_rows) / layer.row_phases;
-    const double steps = chunks * layer.mean_taps_h * h.taps * r.steps;
+    const double steps = chunks * layer.mean_taps_h * r.slots * r.steps;
     const double products = warps * steps * r.warp_m * r.warp_n * (layer.split ? 3 : 1);
     // Of a warp's fragments, in one step. Rows that are shared are read once for all row taps.
     const double rows_read =

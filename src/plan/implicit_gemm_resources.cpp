@@ -87,7 +87,7 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
     for (const std::string& why :
          {divides(t.positions[1], 8, "positions (width)"), divides(t.block_channels, 16 * t.warps_m, "block_channels"),
           divides(tiles, t.warps_n, "the number of 8 positions,"),
-          divides(t.chunk, 8 * layer.word_channels(), "chunk")})
+          t.chunk == 4 * layer.word_channels() ? std::string() : divides(t.chunk, 8 * layer.word_channels(), "chunk")})
         if (!why.empty()) return why;
     if (layer.fold > t.block_channels)
         return fmt::format("fold makes {} rows of a channel, more than block_channels, {}", layer.fold,
@@ -113,10 +113,16 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
     r.tile_height = t.positions[0] + layer.reach_h;
     r.tile_width = round_up(t.positions[1] + h.high - (h.low - modulo(h.low, vector)), vector);
     const int words = t.chunk / layer.word_channels();
-    r.steps = words / 8;
+    r.steps = std::max(words / 8, 1);
+    r.slots = h.taps;
+    if (words == 4) {
+        r.slots = 0;
+        for (int phase = 0; phase < h.stride; ++phase)
+            r.slots += (h.phases[static_cast<std::size_t>(phase)].taps + 1) / 2;
+    }
     const std::int64_t plane = pitch(std::int64_t{r.tile_height} * r.tile_width, 8);
     const std::int64_t input = words * plane;
-    const std::int64_t weights = std::int64_t{layer.taps_h} * h.taps * r.steps * (t.block_channels / 16) * 128;
+    const std::int64_t weights = std::int64_t{layer.taps_h} * r.slots * r.steps * (t.block_channels / 16) * 128;
     const std::int64_t line = std::int64_t{t.positions[1]} * h.stride * (layer.fold / layer.fold_rows);
     const std::int64_t sets = layer.fold > 1 ? layer.outputs_of(t.block_channels) * layer.fold_rows : 16 * t.warps_m;
     const std::int64_t slab = sets * pitch(t.positions[0] * line, h.stride == 2 ? 16 : 8);
@@ -132,7 +138,7 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
 
     const std::int64_t fragments = std::int64_t{r.warp_m} * r.warp_n;
     const int together = r.shares_rows ? layer.taps_h : 1;  // row taps
-    r.products = fragments * h.taps * together * (layer.split ? 3 : 1);
+    r.products = fragments * r.slots * together * (layer.split ? 3 : 1);
     if (r.products > kMostProducts)
         return fmt::format("{} matrix products of a warp are unrolled, allowed: up to {}", r.products, kMostProducts);
     if (fragments * h.stride > 64)

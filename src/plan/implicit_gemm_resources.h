@@ -53,6 +53,7 @@ struct ImplicitGemmResources : BlockNeeds {
     int warp_rows = 1;           // that these positions lie in
     bool shares_rows = false;    // what a warp reads of an input row serves all row taps
     int steps = 1;               // of a chunk
+    int slots = 1;               // column taps, or pairs of them where a chunk has half a step
     int chunks = 1;              // of a block, at most
     int tile_height = 0, tile_width = 0;
     std::int64_t products = 0;  // mma that are unrolled

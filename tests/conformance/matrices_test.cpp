@@ -46,6 +46,13 @@ constexpr Forced kForced[] = {
      8, 2},
     {"n2 c24 o1 in13x17 k9x9 s3 p4 op2 bias",
      "fold=3x3 positions=4x16 warp_rows=4 block_channels=16 warps_m=1 warps_n=2", 8, 2},
+    // Two column taps to a step: of phases with an odd and an even number of taps, and of a folded layer.
+    {"n1 c8 o20 in9x40 k3x3 p1 bias", "positions=4x32 block_channels=32 warps_m=1 warps_n=4", 4, 3},
+    {"n2 c20 o20 in7x18 k4x5 s2 p1 bias", "positions=4x16 block_channels=32 warps_m=2 warps_n=2 join=1", 4, 2},
+    {"n1 c16 o32 in12x30 k3x5 s2x3 p1x2 d2x1 g2 bias", "fold=1x3 positions=4x32 block_channels=48 warps_m=1 warps_n=4",
+     4, 2},
+    {"n1 c16 o16 in4x12x20 k3x5x7 s2 p1x2x3 op1 g2 bias",
+     "fold=2x2 positions=4x24 warp_rows=2 block_channels=32 warps_m=2 warps_n=2", 4, 2},
     // Folded: whole and with taps that do not exist, beginning at the image's corner and before it, phases that are
     // left, rows of the product that nothing has, outputs that nothing reaches.
     {"n2 c24 o1 in13x17 k9x9 s3 p4 op2 bias", "fold=3x3 positions=4x16 block_channels=16 warps_m=1 warps_n=2", 8, 2},
@@ -171,6 +178,12 @@ TEST(MatricesOfAllNumbers, MatchTheDefinitionWhereOutputsAreFolded) {
     for (const char* type : {"", " tf32", " f16", " bf16"})
         for (const char* fold : {"2x2", "1x2", "2x2 warp_rows=2"})
             expect_all_numbers(device, type, fmt::format(fmt::runtime(kPlan), fold), "k3x3 s2 p1 op1");
+    for (const char* chunk : {"", " tf32", " f16", " bf16"})
+        expect_all_numbers(device, chunk,
+                           fmt::format("implicit_gemm fold=1x2 positions=4x16 block_channels=32 warps_m=1 warps_n=2 "
+                                       "chunk={} stages=2 split=1",
+                                       std::string(chunk).ends_with("f16") ? 8 : 4),
+                           "k3x3 s2 p1 op1");
 }
 
 TEST(MatricesOfNothing, AreTheBiasWhereOutputsAreFolded) {

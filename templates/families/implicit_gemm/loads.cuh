@@ -94,7 +94,7 @@ __device__ __forceinline__ int slot_of(int group, int member) {
 
 // Starts copies of a chunk's weights, which are packed as they lie in shared memory.
 __device__ __forceinline__ void copy_weights(const unsigned* packed, unsigned* staged, int taps) {
-    constexpr int UNITS = KW * TAP_WORDS / 4, EACH = ceil_div(TAPS_H * UNITS, THREADS);
+    constexpr int UNITS = SLOTS * TAP_WORDS / 4, EACH = ceil_div(TAPS_H * UNITS, THREADS);
 #pragma unroll(EACH <= 8 ? EACH : 4)
     for (int k = 0; k < EACH; ++k) {
         const int i = threadIdx.x + k * THREADS;
@@ -103,8 +103,8 @@ __device__ __forceinline__ void copy_weights(const unsigned* packed, unsigned* s
 }
 
 // Four words of a lane of the packed weights, [channel block of all groups][row phase, by its first tap][depth tap]
-// [chunk][row tap][column tap][step][16 channels][lane][word], from PyTorch's order. Zeros are for what does not exist:
-// channels, taps that a row phase has fewer of than another, and those that a fold lacks.
+// [chunk][row tap][slot of column taps][step][16 channels][lane][word], from PyTorch's order. Zeros are for what does not exist:
+// channels, taps that a row phase has fewer of than another, those that a fold lacks, and the second of half a pair.
 template <class T>
 __device__ __forceinline__ Vector<unsigned, 4> packed_unit(const T* w, unsigned long long unit) {
     const auto take = [&](int count) {  // the innermost of the indices that are left
@@ -112,7 +112,7 @@ __device__ __forceinline__ Vector<unsigned, 4> packed_unit(const T* w, unsigned 
         unit /= unsigned(count);
         return index;
     };
-    const int slot = take(32), m = take(M_TILES), step = take(STEPS), tap_w = take(KW), j = take(TAPS_H);
+    const int slot = take(32), m = take(M_TILES), step = take(STEPS), column = take(SLOTS), j = take(TAPS_H);
     const int chunk = take(DEPTH_CHUNKS), tap_d = take(layer::KERNEL_D), first_tap = take(USED_ROWS);
     const int channel_block = take(CHANNEL_BLOCKS), group = int(unit);
     // slot_of(lane_group, member) == 4 * slot
@@ -121,11 +121,19 @@ __device__ __forceinline__ Vector<unsigned, 4> packed_unit(const T* w, unsigned 
     const int tap_h = first_tap + j * layer::TAP_STEP_H;
     const int row = m * 16 + lane_group;
     const int in = chunk * plan::CHUNK + (step * 8 + member) * WORD_CHANNELS;
-    const auto weight = [&](int row, int c) {
+    // Words 4 to 7 of a step are other channels, or another tap.
+    const auto tap_of = [&](int half) {
+        if constexpr (!PAIRED) return column;
+        int phase = 0;
+        while (column >= slots_before(phase + 1)) ++phase;
+        const int tap = 2 * (column - slots_before(phase)) + half;
+        return tap < Horizontal::taps(phase) ? Horizontal::sorted(Horizontal::first(phase) + tap) : -1;
+    };
+    const auto weight = [&](int row, int c, int tap_w) {
         const int o = channel_block * BLOCK_OUTPUTS + row / FOLD;
         const int kh = tap_h * plan::FOLD_H + row / plan::FOLD_W % plan::FOLD_H;
         const int kw = tap_w * plan::FOLD_W + row % plan::FOLD_W;
-        const bool exists = row < BLOCK_OUTPUTS * FOLD && o < layer::OUT_PER_GROUP && c < layer::IN_PER_GROUP &&
+        const bool exists = tap_w >= 0 && row < BLOCK_OUTPUTS * FOLD && o < layer::OUT_PER_GROUP && c < layer::IN_PER_GROUP &&
                             kh < whole::KERNEL_H && kw < whole::KERNEL_W;
         if (!exists) return T{};
         const long long channels = ((long long)group * layer::IN_PER_GROUP + c) * layer::OUT_PER_GROUP + o;
@@ -134,11 +142,11 @@ __device__ __forceinline__ Vector<unsigned, 4> packed_unit(const T* w, unsigned 
     Vector<unsigned, 4> words;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-        const int half = row + i % 2 * 8, c = in + i / 2 * 4 * WORD_CHANNELS;
+        const int of = row + i % 2 * 8, c = in + (PAIRED ? 0 : i / 2 * 4 * WORD_CHANNELS), tap = tap_of(i / 2);
         if constexpr (sizeof(T) == 2)
-            words[i] = word_of(weight(half, c).bits, weight(half, c + 1).bits);
+            words[i] = word_of(weight(of, c, tap).bits, weight(of, c + 1, tap).bits);
         else
-            words[i] = __float_as_uint(weight(half, c));
+            words[i] = __float_as_uint(weight(of, c, tap));
     }
     return words;
 }

@@ -22,14 +22,16 @@ __device__ __forceinline__ void read_weights(const unsigned* from, Weights& a) {
         for (int i = 0; i < 4; ++i) a.put(m, i, words[i]);
     }
 }
-// Rows of positions, WARP_COLUMNS times 8 each.
-template <int ROWS>
+// Rows of positions, WARP_COLUMNS times 8 each. SECOND: how far words 4 to 7 lie from words 0 to 3; zeros where it is NOWHERE.
+constexpr int NOWHERE = 1 << 30;
+template <int ROWS, int SECOND>
 __device__ __forceinline__ void read_inputs(const unsigned* from, Fragments<ROWS * WARP_COLUMNS, 2>& b) {
 #pragma unroll
-    for (int n = 0; n < ROWS * WARP_COLUMNS; ++n)
-#pragma unroll
-        for (int i = 0; i < 2; ++i)
-            b.put(n, i, from[n / WARP_COLUMNS * TILE_W + n % WARP_COLUMNS * 8 + i * 4 * PLANE]);
+    for (int n = 0; n < ROWS * WARP_COLUMNS; ++n) {
+        const unsigned* const word = from + n / WARP_COLUMNS * TILE_W + n % WARP_COLUMNS * 8;
+        b.put(n, 0, word[0]);
+        b.put(n, 1, SECOND == NOWHERE ? 0 : word[SECOND == NOWHERE ? 0 : SECOND]);
+    }
 }
 
 using Sums = float[WARP_M][WARP_N][4];  // of one column phase
@@ -66,26 +68,26 @@ __device__ __forceinline__ void join(Sums& partial, Sums& total) {
 
 // One step of a column tap and a row tap. `after` is called with the first of the rows whose sums have grown, their
 // number, and the number of row taps that they had before.
-template <class After>
+template <int SECOND, class After>
 __device__ __forceinline__ void multiply_tap(const unsigned* input, const unsigned* weights, Sums& sums,
                                              const After& after) {
     Weights a;
     Fragments<WARP_N, 2> b;
     read_weights(weights, a);
-    read_inputs<WARP_ROWS>(input, b);
+    read_inputs<WARP_ROWS, SECOND>(input, b);
     add_products<0>(a, b, sums);
     after(Int<0>{}, Int<WARP_ROWS>{}, Int<0>{});
 }
 // Of a column tap and all row taps: what is read of an input row serves all of them.
-template <class After>
+template <int SECOND, class After>
 __device__ __forceinline__ void multiply_taps(const unsigned* input, const unsigned* weights, Sums& sums,
                                               const After& after) {
     Weights a[TAPS_H];
 #pragma unroll
-    for (int j = 0; j < TAPS_H; ++j) read_weights(weights + j * (KW * TAP_WORDS), a[j]);
+    for (int j = 0; j < TAPS_H; ++j) read_weights(weights + j * (SLOTS * TAP_WORDS), a[j]);
     static_for<0, WARP_ROWS + (TAPS_H - 1) * layer::OFFSET_STEP_H>([&](auto input_row) {
         Fragments<WARP_COLUMNS, 2> b;
-        read_inputs<1>(input + input_row * TILE_W, b);
+        read_inputs<1, SECOND>(input + input_row * TILE_W, b);
         static_for<0, TAPS_H>([&](auto before) {  // an output row meets its last tap first
             constexpr int ROW = decltype(input_row)::value - decltype(before)::value * layer::OFFSET_STEP_H;
             if constexpr (ROW >= 0 && ROW < WARP_ROWS) {
@@ -101,33 +103,38 @@ __device__ __forceinline__ void multiply_taps(const unsigned* input, const unsig
 __device__ __forceinline__ void multiply_chunk(const unsigned* input, const unsigned* weights, int taps,
                                                float (&sums)[COLUMN_SETS][WARP_M][WARP_N][4]) {
     constexpr int TOGETHER = SHARES_ROWS ? TAPS_H : 1;  // row taps
-    constexpr int PRODUCTS = KW * TOGETHER * WARP_M * WARP_N * (SPLIT_FACTORS ? 3 : 1);
+    constexpr int PRODUCTS = SLOTS * TOGETHER * WARP_M * WARP_N * (SPLIT_FACTORS ? 3 : 1);
 #pragma unroll 1
     for (int j = 0; j < (SHARES_ROWS ? 1 : taps); ++j) {
 #pragma unroll(PRODUCTS <= 32 ? 2 : 1)
         for (int step = 0; step < STEPS; ++step) {
             const int lowest = SHARES_ROWS ? 0 : taps - 1 - j;
             const unsigned* const row = input + lowest * (layer::OFFSET_STEP_H * TILE_W) + step * (8 * PLANE);
-            const unsigned* const factors = weights + j * (KW * TAP_WORDS) + step * (M_TILES * 128);
+            const unsigned* const factors = weights + j * (SLOTS * TAP_WORDS) + step * (M_TILES * 128);
             static_for<0, SW>([&](auto rw) {
                 if constexpr (Horizontal::used(rw)) {
                     constexpr int PHASE = decltype(rw)::value, SET = Horizontal::rank(PHASE);
-                    constexpr int TAPS = Horizontal::taps(PHASE);
+                    constexpr int TAPS = Horizontal::taps(PHASE), PHASE_SLOTS = PAIRED ? ceil_div(TAPS, 2) : TAPS;
                     [[maybe_unused]] Sums partial = {};
-                    static_for<0, TAPS>([&](auto item) {
-                        constexpr int I = decltype(item)::value, TAP = Horizontal::sorted(Horizontal::first(PHASE) + I);
+                    static_for<0, PHASE_SLOTS>([&](auto item) {
+                        constexpr int I = decltype(item)::value, FIRST = Horizontal::first(PHASE) + (PAIRED ? 2 * I : I);
+                        constexpr int TAP = Horizontal::sorted(FIRST), SLOT = PAIRED ? slots_before(PHASE) + I : TAP;
                         constexpr int AT = Horizontal::offset(TAP) - FIRST_COLUMN;
+                        constexpr int SECOND = !PAIRED            ? 4 * PLANE
+                                               : 2 * I + 1 < TAPS ? Horizontal::offset(Horizontal::sorted(FIRST + 1)) -
+                                                                        Horizontal::offset(TAP)
+                                                                  : NOWHERE;
                         // Tensor cores cut their sums off, and long ones drift: few products join the total at a time.
                         const auto joins = [&](auto first, auto rows, auto before) {
                             constexpr int DONE = I * TOGETHER + decltype(before)::value + 1;
-                            if constexpr (plan::JOIN > 0 && (DONE % plan::JOIN == 0 || DONE == TAPS * TOGETHER))
+                            if constexpr (plan::JOIN > 0 && (DONE % plan::JOIN == 0 || DONE == PHASE_SLOTS * TOGETHER))
                                 join<decltype(first)::value, decltype(rows)::value>(partial, sums[SET]);
                         };
                         Sums& own = plan::JOIN == 0 ? sums[SET] : partial;
                         if constexpr (SHARES_ROWS)
-                            multiply_taps(row + AT, factors + TAP * TAP_WORDS, own, joins);
+                            multiply_taps<SECOND>(row + AT, factors + SLOT * TAP_WORDS, own, joins);
                         else
-                            multiply_tap(row + AT, factors + TAP * TAP_WORDS, own, joins);
+                            multiply_tap<SECOND>(row + AT, factors + SLOT * TAP_WORDS, own, joins);
                     });
                 }
             });

@@ -176,10 +176,27 @@ __device__ __forceinline__ void write_slab(float* slab, int first_set, int posit
     }
 }
 
-// Whether an output lies beyond all that a tap reaches from inside the image, in a layer that is folded.
-__device__ __forceinline__ bool beyond(const Place& place, index_t h, index_t w) {
-    return h + whole::PAD_H > (place.height - 1) * whole::STRIDE_H + whole::KERNEL_H - 1 ||
-           w + whole::PAD_W > (place.width - 1) * whole::STRIDE_W + whole::KERNEL_W - 1;
+// Whether a tap reaches an output from inside the image, along one axis.
+__device__ __forceinline__ bool reached_output(index_t output, index_t size, int kernel, int stride, int pad, int dilation) {
+#pragma unroll 1
+    for (int k = 0; k < kernel; ++k) {
+        const index_t from = output + pad - k * dilation;
+        if (from >= 0 && from % stride == 0 && from / stride < size) return true;
+    }
+    return false;
+}
+// Whether that is so for all outputs of a folded block; false more often than it must be. Outputs of an axis that is folded
+// are reached up to the last one of the image's last element.
+__device__ __forceinline__ bool block_is_reached(const Place& place, int phase) {
+    const bool rows = plan::FOLD_H == 1
+                          ? all_reached<Vertical, layer::OFFSET_STEP_H>(place.q_h, plan::POSITIONS_H, place.height, place.out_height)
+                          : out_row(place, phase, plan::FOLD_H - 1, plan::POSITIONS_H - 1) + whole::PAD_H <=
+                                (place.height - 1) * whole::STRIDE_H + whole::KERNEL_H - 1;
+    const bool columns = plan::FOLD_W == 1
+                             ? all_reached<Horizontal, layer::OFFSET_STEP_W>(place.q_w, plan::POSITIONS_W, place.width, place.out_width)
+                             : first_out_column(place) + LINE - 1 + whole::PAD_W <=
+                                   (place.width - 1) * whole::STRIDE_W + whole::KERNEL_W - 1;
+    return rows && columns;
 }
 
 // Once the slab is written: sums that are not finite are computed once more, and those that nothing reaches are zeros.
@@ -192,7 +209,8 @@ __device__ __forceinline__ void repair_slab(const Place& place, const Part& part
         const index_t h = out_row(place, phase, set, row), w = first_out_column(place) + i % LINE;
         if (channel >= place.channels || h < 0 || h >= place.out_height || w < 0 || w >= place.out_width) continue;
         float& sum = slab[set * SLAB_PITCH + row * LINE + i % LINE];
-        if (FOLD > 1 && beyond(place, h, w))
+        if (FOLD > 1 && !(reached_output(h, place.height, whole::KERNEL_H, whole::STRIDE_H, whole::PAD_H, whole::DILATION_H) &&
+                          reached_output(w, place.width, whole::KERNEL_W, whole::STRIDE_W, whole::PAD_W, whole::DILATION_W)))
             sum = EXACT_ZERO;
         else if (REPAIRS && sum != sum)
             sum = plain_sum(place, part, channel, h, w);
@@ -208,9 +226,7 @@ __device__ __forceinline__ void store_sums(const ConvtArgs& args, const Place& p
     const int warp_m = warp % plan::WARPS_M, warp_n = warp / plan::WARPS_M;
     const int row = warp_n / WARPS_ACROSS * WARP_ROWS, column = warp_n % WARPS_ACROSS * WARP_COLUMNS * 8;
     const int position = (row * plan::POSITIONS_W + column + lane % 4 * 2) * SW;
-    // The last output of the block is the one that most likely nothing reaches.
-    const bool forgets = FORGETS && beyond(place, out_row(place, phase, plan::FOLD_H - 1, plan::POSITIONS_H - 1),
-                                           first_out_column(place) + LINE - 1);
+    const bool forgets = FORGETS && !block_is_reached(place, phase);
 #pragma unroll 1
     for (int turn = 0; turn < TURNS; ++turn) {  // the code that stores is there once
         const Lines lines{turn};

@@ -17,7 +17,10 @@ enum Order { INPUTS, PLANES };                 // which blocks run side by side:
 constexpr bool NARROW = sizeof(Element) == 2;  // a word holds two channels
 constexpr bool SPLIT_FACTORS = !NARROW && !layer::TF32;  // f32 factors are sums of two tf32 numbers
 constexpr int WORD_CHANNELS = NARROW ? 2 : 1;
-constexpr int CHUNK_WORDS = plan::CHUNK / WORD_CHANNELS, STEPS = CHUNK_WORDS / 8;  // an mma sums over 8 words
+constexpr int CHUNK_WORDS = plan::CHUNK / WORD_CHANNELS;
+// An mma sums over 8 words: of a tap, or, where a chunk has no more than 4, of two column taps of a phase.
+constexpr bool PAIRED = CHUNK_WORDS == 4;
+constexpr int STEPS = PAIRED ? 1 : CHUNK_WORDS / 8;
 constexpr int WARPS = plan::WARPS_M * plan::WARPS_N, THREADS = 32 * WARPS;
 constexpr int M_TILES = plan::BLOCK_CHANNELS / 16, WARP_M = M_TILES / plan::WARPS_M;
 // Positions, 8 at a time: a warp has WARP_ROWS x WARP_COLUMNS of them.
@@ -58,8 +61,15 @@ constexpr int SLAB_SETS = FOLD > 1 ? BLOCK_OUTPUTS * plan::FOLD_H : 16 * plan::W
 constexpr int SLAB_PITCH = plan::POSITIONS_H * LINE + (SW == 2 ? 48 - plan::POSITIONS_H * LINE % 32
                                                                : 40 - plan::POSITIONS_H * LINE % 32) % 32;
 
-constexpr int TAP_WORDS = STEPS * M_TILES * 128;  // weights of one tap and chunk
-constexpr int INPUT_STAGE = CHUNK_WORDS * PLANE, WEIGHT_STAGE = TAPS_H * KW * TAP_WORDS;  // words
+// Column taps, one by one or in pairs, in the order of their weights: `slots` before those of a phase.
+__host__ __device__ constexpr int slots_before(int phase) {
+    int slots = 0;
+    for (int r = 0; r < phase; ++r) slots += ceil_div(Horizontal::taps(r), 2);
+    return slots;
+}
+constexpr int SLOTS = PAIRED ? slots_before(SW) : KW;
+constexpr int TAP_WORDS = STEPS * M_TILES * 128;  // weights of one slot and chunk
+constexpr int INPUT_STAGE = CHUNK_WORDS * PLANE, WEIGHT_STAGE = TAPS_H * SLOTS * TAP_WORDS;  // words
 constexpr int USED_ROWS = layer::TAP_STEP_H < KH ? layer::TAP_STEP_H : KH;  // row phases that have taps
 // Packed weights of one channel block and row phase.
 constexpr long long PHASE_WORDS = (long long)layer::KERNEL_D * DEPTH_CHUNKS * WEIGHT_STAGE;

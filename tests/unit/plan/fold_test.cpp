@@ -51,8 +51,10 @@ TEST(Fold, RefusalsSayWhy) {
     EXPECT_EQ(why("c3 o5 k3 d2", {1, 1}), "");
     EXPECT_EQ(why("c3 o5 k5x4 s2x4", {2, 3}), "fold is 3 along width, allowed: divisors of the stride 4");
     EXPECT_EQ(why("c3 o5 k5 s4", {2, 1}), "fold is 2 along height, allowed: divisors of the stride 1");
-    EXPECT_EQ(why("c3 o5 k5x4 s2 d1x2", {2, 1}), "fold needs a dilation of 1 along width, not 2");
-    EXPECT_EQ(why("c3 o5 k2x4 s3x2", {1, 2}), "fold needs a kernel of at least the stride along height, not 2 of 3");
+    EXPECT_EQ(why("c3 o5 k5x4 s2 d1x2", {2, 1}), "");
+    EXPECT_EQ(why("c3 o5 k5x4 s2 d1x2", {2, 2}), "fold needs a dilation of 1 along width, not 2");
+    EXPECT_EQ(why("c3 o5 k2x4 s3x2", {1, 2}), "");
+    EXPECT_EQ(why("c3 o5 k2x4 s3x2", {3, 2}), "fold needs a kernel of at least the stride along height, not 2 of 3");
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ TEST(ImplicitGemm, RefusalsSayWhy) {
     EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm positions=4x32 block_channels=40 warps_m=2"),
               "block_channels 40 does not divide by 32");
     EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm positions=4x36"), "positions (width) 36 does not divide by 8");
-    EXPECT_EQ(with("c64 o64 k3x3 f16", "implicit_gemm positions=4x32 chunk=8"), "chunk 8 does not divide by 16");
+    EXPECT_EQ(with("c64 o64 k3x3 f16", "implicit_gemm positions=4x32 chunk=24"), "chunk 24 does not divide by 16");
     EXPECT_EQ(with("c64 o64 k3x3 f16",
                    "implicit_gemm positions=4x32 block_channels=64 warps_m=2 warps_n=4 chunk=16 "
                    "stages=3"),
@@ -180,6 +180,7 @@ TEST(ImplicitGemm, FewChannelsAreFolded) {
     EXPECT_EQ(folds("n8 c64 o64 in64x64 k4x4 s2 p1"), (Folds{{1, 1}})) << "many channels";
     EXPECT_EQ(folds("n8 c64 o8 in64x64 k3x3 p1"), (Folds{{1, 1}})) << "no stride";
     EXPECT_EQ(folds("n8 c64 o8 in64x64 k3x3 s2 d2"), (Folds{{1, 1}})) << "a dilation";
+    EXPECT_EQ(folds("n16 c32 o64 in128x256 k3x5 s2x3 p1x2 d2x1 g4"), (Folds{{1, 1}, {1, 3}}));
     for (const char* text : {"n8 c56 o1 in240x320 k9x9 s3 p4 op2", "n8 c21 o21 in64x64 k16x16 s8 p4"})
         EXPECT_NE(implicit_gemm_candidates(parse_layer(text), kHopper, 1).front().fold, (std::array{1, 1})) << text;
 }
