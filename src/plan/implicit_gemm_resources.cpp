@@ -125,7 +125,8 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
     const std::int64_t weights = std::int64_t{layer.taps_h} * r.slots * r.steps * (t.block_channels / 16) * 128;
     const std::int64_t line = std::int64_t{t.positions[1]} * h.stride * (layer.fold / layer.fold_rows);
     const std::int64_t sets = layer.fold > 1 ? layer.outputs_of(t.block_channels) * layer.fold_rows : 16 * t.warps_m;
-    const std::int64_t slab = sets * pitch(t.positions[0] * line, h.stride == 2 ? 16 : 8);
+    const int fold_columns = layer.fold / layer.fold_rows, run = h.stride * fold_columns;
+    const std::int64_t slab = sets * pitch(t.positions[0] * line, run == 2 ? 16 : run == 4 && fold_columns > 1 ? 4 : 8);
     r.shared_bytes = 4 * std::max(stages * (input + weights), slab) + 12 * t.block_channels + 4;
 
     // [group][channel block][row phase][depth tap][chunk] times a stage's weights; in f64, where nothing overflows.

@@ -119,7 +119,6 @@ __device__ __forceinline__ Vector<unsigned, 4> packed_unit(const T* w, unsigned 
     const int pair = slot / 8, rest = slot % 8 ^ pair * 2, lane_group = pair * 2 + rest % 2, member = rest / 2;
 
     const int tap_h = first_tap + j * layer::TAP_STEP_H;
-    const int row = m * 16 + lane_group;
     const int in = chunk * plan::CHUNK + (step * 8 + member) * WORD_CHANNELS;
     // Words 4 to 7 of a step are other channels, or another tap.
     const auto tap_of = [&](int half) {
@@ -142,7 +141,7 @@ __device__ __forceinline__ Vector<unsigned, 4> packed_unit(const T* w, unsigned 
     Vector<unsigned, 4> words;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-        const int of = row + i % 2 * 8, c = in + (PAIRED ? 0 : i / 2 * 4 * WORD_CHANNELS), tap = tap_of(i / 2);
+        const int of = m * 16 + row_of_tile(lane_group, i % 2), c = in + (PAIRED ? 0 : i / 2 * 4 * WORD_CHANNELS), tap = tap_of(i / 2);
         if constexpr (sizeof(T) == 2)
             words[i] = word_of(weight(of, c, tap).bits, weight(of, c + 1, tap).bits);
         else

@@ -136,14 +136,17 @@ __device__ __forceinline__ void store_lines(const ConvtArgs& args, const Place& 
 }
 
 // The sums of 16 rows of the product of a warp, column phases side by side. Where one is not finite, `probe` becomes NaN.
-// position: where in a line the warp's first position is, from the first output of the lane's first one.
+// first_row: of the slab's sets, or, folded, of the block's product. position: of the lane's first sum, in outputs of an
+// unfolded line.
 template <int M>
-__device__ __forceinline__ void write_slab(float* slab, int first_set, int position,
+__device__ __forceinline__ void write_slab(float* slab, int first_row, int position,
                                            const float (&sums)[COLUMN_SETS][WARP_M][WARP_N][4], float& probe) {
-    constexpr int RUN = 2 * SW, V = widest(RUN, 4);
+    // Outputs side by side: of the two rows of a lane, and, where that is the fold, of all that follow.
+    constexpr int SIDE = NEIGHBOURS ? 2 : 1, RUN = 2 * SW * SIDE;
+    constexpr int V = plan::FOLD_W == SIDE ? widest(RUN, 4) : SIDE;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-        const int row = first_set + half * 8;  // of the slab, or, folded, of the block's product
+    for (int half = 0; half < 2 / SIDE; ++half) {
+        const int row = first_row + row_of_tile(threadIdx.x % 32 / 4, half);
         if (FOLD > 1 && plan::BLOCK_CHANNELS % FOLD != 0 && row >= BLOCK_OUTPUTS * FOLD) continue;
         float* const target =
             slab + row / plan::FOLD_W * SLAB_PITCH + position * plan::FOLD_W + row % plan::FOLD_W;
@@ -151,26 +154,21 @@ __device__ __forceinline__ void write_slab(float* slab, int first_set, int posit
         for (int n = 0; n < WARP_N; ++n) {
             float run[RUN];
             static_for<0, RUN>([&](auto at) {
-                constexpr int E = decltype(at)::value / SW, R = decltype(at)::value % SW;
+                constexpr int OUTPUT = decltype(at)::value / SIDE, E = OUTPUT / SW, R = OUTPUT % SW;
                 if constexpr (Horizontal::used(R)) {
-                    run[at] = sums[Horizontal::rank(R)][M][n][2 * half + E];
+                    run[at] = sums[Horizontal::rank(R)][M][n][2 * (half + at % SIDE) + E];
                     if constexpr (REPAIRS) probe = fmaf(run[at], 0.0f, probe);
                 } else {
                     run[at] = EXACT_ZERO;
                 }
             });
             float* const to = target + n / WARP_COLUMNS * LINE + n % WARP_COLUMNS * (8 * SW * plan::FOLD_W);
-            if constexpr (plan::FOLD_W > 1) {
 #pragma unroll
-                for (int i = 0; i < RUN; ++i) to[i * plan::FOLD_W] = run[i];
-            } else {
+            for (int i = 0; i < RUN; i += V) {
+                Vector<float, V> v;
 #pragma unroll
-                for (int i = 0; i < RUN; i += V) {
-                    Vector<float, V> v;
-#pragma unroll
-                    for (int e = 0; e < V; ++e) v[e] = run[i + e];
-                    *reinterpret_cast<Vector<float, V>*>(to + i) = v;
-                }
+                for (int e = 0; e < V; ++e) v[e] = run[i + e];
+                *reinterpret_cast<Vector<float, V>*>(to + i / SIDE * plan::FOLD_W) = v;
             }
         }
     }
@@ -235,9 +233,9 @@ __device__ __forceinline__ void store_sums(const ConvtArgs& args, const Place& p
         static_for<0, WARP_M>([&](auto m) {
             constexpr int M = decltype(m)::value;
             if (FOLD > 1)
-                write_slab<M>(slab, (warp_m * WARP_M + M) * 16 + lane / 4, position, sums, probe);
+                write_slab<M>(slab, (warp_m * WARP_M + M) * 16, position, sums, probe);
             else if (turn == M)
-                write_slab<M>(slab, warp_m * 16 + lane / 4, position, sums, probe);
+                write_slab<M>(slab, warp_m * 16, position, sums, probe);
         });
         if constexpr (REPAIRS || FORGETS) {
             if (probe != 0.0f) *failed = 1;  // NaN, and so are all that are not finite

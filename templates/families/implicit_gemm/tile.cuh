@@ -33,6 +33,11 @@ static_assert(WARP_N % WARP_ROWS == 0 && ROW_TILES % WARP_COLUMNS == 0 && plan::
 constexpr int FOLD = plan::FOLD_H * plan::FOLD_W;
 constexpr int BLOCK_OUTPUTS = plan::BLOCK_CHANNELS / FOLD;  // output channels of a block
 constexpr int CHANNEL_BLOCKS = ceil_div(layer::OUT_PER_GROUP, BLOCK_OUTPUTS);
+// The two rows of a tile of 16 that a lane has are neighbours where that makes them neighbours in a line.
+constexpr bool NEIGHBOURS = plan::FOLD_W % 2 == 0;
+__device__ __forceinline__ int row_of_tile(int lane_group, int half) {
+    return NEIGHBOURS ? 2 * lane_group + half : lane_group + 8 * half;
+}
 // Outputs of the first position that lie before the image.
 constexpr int SKEW_H = whole::PAD_H % plan::FOLD_H, SKEW_W = whole::PAD_W % plan::FOLD_W;
 // Some weights are zeros that a finite sum does not notice. Others are computed once more.
@@ -57,9 +62,11 @@ constexpr int LINE = plan::POSITIONS_W * SW * plan::FOLD_W;  // outputs of a blo
 // Of 16 channels of each warp at a time, or, folded, of all of them: POSITIONS_H lines of a channel, or of each of the
 // FOLD_H rows that are taken together.
 constexpr int SLAB_SETS = FOLD > 1 ? BLOCK_OUTPUTS * plan::FOLD_H : 16 * plan::WARPS_M;
-// Lanes write runs of 2*SW outputs of 4 positions and 8 channels: where a run is one or two vectors, they use all banks.
-constexpr int SLAB_PITCH = plan::POSITIONS_H * LINE + (SW == 2 ? 48 - plan::POSITIONS_H * LINE % 32
-                                                               : 40 - plan::POSITIONS_H * LINE % 32) % 32;
+// Lanes write runs of 2*SW outputs, times those that are taken together, of 4 positions and 8 rows: so far apart that they
+// use all banks, where they can.
+constexpr int SLAB_REST = SW * plan::FOLD_W == 2 ? 16 : SW * plan::FOLD_W == 4 && plan::FOLD_W > 1 ? 4 : 8;
+constexpr int SLAB_PITCH =
+    plan::POSITIONS_H * LINE + (SLAB_REST + 32 - plan::POSITIONS_H * LINE % 32) % 32;
 
 // Column taps, one by one or in pairs, in the order of their weights: `slots` before those of a phase.
 __host__ __device__ constexpr int slots_before(int phase) {
