@@ -46,6 +46,15 @@ std::int64_t strip_bytes(const ImplicitGemmLayer& layer, const ImplicitGemmSm90T
     const std::int64_t slab = 8 * strips * (strip + step_pitch);
     return t.storers > 0 ? 2 * own / (tiles * strips) * slab : slab;
 }
+// With a residual, of its sums as pieces of lines.
+std::int64_t piece_bytes(const ImplicitGemmLayer& layer, const ImplicitGemmSm90Tile& t, std::int64_t run,
+                         std::int64_t own) {
+    const int stride = layer.horizontal.stride;
+    const std::int64_t most = stride < 16 ? 16 / stride : 1;  // 8 positions each, that pass through a slab at a time
+    const std::int64_t piece = largest_divisor(t.positions[1] == 8 ? 1 : run, most);
+    const std::int64_t pieces = largest_divisor(own / piece, most / piece);
+    return 4 * 8 * pitch(pieces * 8 * piece * stride, stride == 2 ? 16 : 8);
+}
 
 }  // namespace
 
@@ -122,16 +131,11 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
         return fmt::format("a tile needs {:.0f} bytes of packed weights, allowed: less than {:.0f}", set,
                            kMostSetBytes);
     r.packed_bytes = static_cast<std::int64_t>(packed);
-    const std::int64_t most =
-        h.stride < 16 ? 16 / h.stride : 1;  // 8 positions each, that pass through a slab at a time
-    const std::int64_t piece = largest_divisor(row_tiles == 1 ? 1 : run, most);
-    const std::int64_t pieces = largest_divisor(own / piece, most / piece);
-    const std::int64_t slab = 8 * pitch(pieces * 8 * piece * h.stride, h.stride == 2 ? 16 : 8);
     const std::int64_t ring = t.stages * (input + (t.resident == 1 ? 0 : r.weight_stage));
     const std::int64_t resident = t.resident == 1 ? layer.depth_kernel * r.set_row_taps * r.chunks * r.weight_stage : 0;
-    const std::int64_t slabs = std::max(4 * slab, layer.residual ? 0 : strip_bytes(layer, t, run, own));  // of a warp
+    const std::int64_t slabs = layer.residual ? piece_bytes(layer, t, run, own) : strip_bytes(layer, t, run, own);
     r.shared_bytes = ring + resident + 4 * groups * slabs + std::int64_t{16} * t.stages + 8 + 8 * t.teams +
-                     (t.storers > 0 ? 4 * 20 * groups : 0);
+                     (t.storers > 0 ? 4 * 16 * groups : 0);
 
     if (std::int64_t{h.taps} * r.runs * (layer.split ? 3 : r.steps) > kMostProducts)
         return fmt::format("more than {} matrix products are unrolled", kMostProducts);

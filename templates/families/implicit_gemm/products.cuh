@@ -36,14 +36,15 @@ __device__ __forceinline__ void read_inputs(const unsigned* from, Fragments<ROWS
 
 using Sums = float[WARP_M][WARP_N][4];  // of one column phase
 
-// Adds the products of rows from ROW on, the small ones first.
-template <int ROW, int COUNT>
-__device__ __forceinline__ void add_products(const Weights& a, const Fragments<COUNT, 2>& b, Sums& sums) {
+// Adds the products of rows from `row` on, the small ones first. (Here and below, what is given is known when compiling,
+// once loops are unrolled.)
+template <int COUNT>
+__device__ __forceinline__ void add_products(const Weights& a, const Fragments<COUNT, 2>& b, int row, Sums& sums) {
     const auto all = [&](const auto& left, const auto& right) {
 #pragma unroll
         for (int n = 0; n < COUNT; ++n)
 #pragma unroll
-            for (int m = 0; m < WARP_M; ++m) mma<Element>(sums[m][ROW * WARP_COLUMNS + n], left[m], right[n]);
+            for (int m = 0; m < WARP_M; ++m) mma<Element>(sums[m][row * WARP_COLUMNS + n], left[m], right[n]);
     };
     if constexpr (SPLIT_FACTORS) {
         all(a.low, b.high);
@@ -52,13 +53,11 @@ __device__ __forceinline__ void add_products(const Weights& a, const Fragments<C
     all(a.high, b.high);
 }
 
-// Rows from ROW on.
-template <int ROW, int ROWS>
-__device__ __forceinline__ void join(Sums& partial, Sums& total) {
+__device__ __forceinline__ void join(int row, int rows, Sums& partial, Sums& total) {
 #pragma unroll
     for (int m = 0; m < WARP_M; ++m)
 #pragma unroll
-        for (int n = ROW * WARP_COLUMNS; n < (ROW + ROWS) * WARP_COLUMNS; ++n)
+        for (int n = row * WARP_COLUMNS; n < (row + rows) * WARP_COLUMNS; ++n)
 #pragma unroll
             for (int i = 0; i < 4; ++i) {
                 total[m][n][i] += partial[m][n][i];
@@ -75,8 +74,8 @@ __device__ __forceinline__ void multiply_tap(const unsigned* input, const unsign
     Fragments<WARP_N, 2> b;
     read_weights(weights, a);
     read_inputs<WARP_ROWS, SECOND>(input, b);
-    add_products<0>(a, b, sums);
-    after(Int<0>{}, Int<WARP_ROWS>{}, Int<0>{});
+    add_products(a, b, 0, sums);
+    after(0, WARP_ROWS, 0);
 }
 // Of a column tap and all row taps: what is read of an input row serves all of them.
 template <int SECOND, class After>
@@ -85,17 +84,18 @@ __device__ __forceinline__ void multiply_taps(const unsigned* input, const unsig
     Weights a[TAPS_H];
 #pragma unroll
     for (int j = 0; j < TAPS_H; ++j) read_weights(weights + j * (SLOTS * TAP_WORDS), a[j]);
-    static_for<0, WARP_ROWS + (TAPS_H - 1) * layer::OFFSET_STEP_H>([&](auto input_row) {
+#pragma unroll
+    for (int input_row = 0; input_row < WARP_ROWS + (TAPS_H - 1) * layer::OFFSET_STEP_H; ++input_row) {
         Fragments<WARP_COLUMNS, 2> b;
         read_inputs<1, SECOND>(input + input_row * TILE_W, b);
-        static_for<0, TAPS_H>([&](auto before) {  // an output row meets its last tap first
-            constexpr int ROW = decltype(input_row)::value - decltype(before)::value * layer::OFFSET_STEP_H;
-            if constexpr (ROW >= 0 && ROW < WARP_ROWS) {
-                add_products<ROW>(a[TAPS_H - 1 - before], b, sums);
-                after(Int<ROW>{}, Int<1>{}, before);
-            }
-        });
-    });
+#pragma unroll
+        for (int before = 0; before < TAPS_H; ++before) {  // an output row meets its last tap first
+            const int row = input_row - before * layer::OFFSET_STEP_H;
+            if (row < 0 || row >= WARP_ROWS) continue;
+            add_products(a[TAPS_H - 1 - before], b, row, sums);
+            after(row, 1, before);
+        }
+    }
 }
 
 // Products of one staged chunk. `input` and `weights` are where this lane begins. Column taps are unrolled; of the rest as
@@ -125,10 +125,12 @@ __device__ __forceinline__ void multiply_chunk(const unsigned* input, const unsi
                                                                         Horizontal::offset(TAP)
                                                                   : NOWHERE;
                         // Tensor cores cut their sums off, and long ones drift: few products join the total at a time.
-                        const auto joins = [&](auto first, auto rows, auto before) {
-                            constexpr int DONE = I * TOGETHER + decltype(before)::value + 1;
-                            if constexpr (plan::JOIN > 0 && (DONE % plan::JOIN == 0 || DONE == PHASE_SLOTS * TOGETHER))
-                                join<decltype(first)::value, decltype(rows)::value>(partial, sums[SET]);
+                        const auto joins = [&](int first, int rows, int before) {
+                            if constexpr (plan::JOIN > 0) {
+                                const int done = I * TOGETHER + before + 1;
+                                if (done % plan::JOIN == 0 || done == PHASE_SLOTS * TOGETHER)
+                                    join(first, rows, partial, sums[SET]);
+                            }
                         };
                         Sums& own = plan::JOIN == 0 ? sums[SET] : partial;
                         if constexpr (SHARES_ROWS)

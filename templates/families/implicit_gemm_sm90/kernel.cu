@@ -33,7 +33,8 @@ __device__ __forceinline__ void consume(const ConvtArgs& args, const Tiles& tile
             position.count += work.chunks;
             continue;
         }
-        Sums sums = {};
+        Sums sums;
+        fill(sums, first_sum(work.chunks));
         if (plan::TEAMS > 1) barrier_wait(shared + TEAM_BARRIERS_AT + 8 * team, parity);
         parity ^= 1;
 #pragma unroll 1

@@ -2,6 +2,15 @@
 
 using Sums = float[COLUMN_SETS][RUNS][RUN_SUMS];
 
+__device__ __forceinline__ void fill(Sums& sums, float value) {
+#pragma unroll
+    for (int set = 0; set < COLUMN_SETS; ++set)
+#pragma unroll
+        for (int run = 0; run < RUNS; ++run)
+#pragma unroll
+            for (int i = 0; i < RUN_SUMS; ++i) sums[set][run][i] = value;
+}
+
 // From 8 rows or columns of a product to the next, in bytes.
 constexpr int A_DOWN = 128, B_DOWN = TALL ? ROW_STEP * TILE_W * 16 : 128;
 

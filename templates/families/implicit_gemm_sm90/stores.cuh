@@ -25,23 +25,25 @@ __device__ __forceinline__ bool row_reached(const Work& work, int q_h, int line)
 // What no tap inside the image reaches is exactly zero, whatever weights the zeros beyond it met. row: of the product, the
 // warp's first; q_h, q_w: of the lane's first sum.
 __device__ __forceinline__ void forget_unreached(const Work& work, int row, int q_h, int q_w, Sums& sums) {
-    static_for<0, OWN_TILES>([&](auto tile) {
-        constexpr int N = decltype(tile)::value;
-        const int h = q_h + N / LINE_TILES, w = q_w + N % LINE_TILES * 8;
+#pragma unroll
+    for (int row_tile = 0; row_tile < OWN_TILES; row_tile += LINE_TILES) {
+        const int h = q_h + row_tile / LINE_TILES;
         const bool above = row_reached(work, h, line_of(work, row));
         const bool below = FOLDED ? row_reached(work, h, line_of(work, row + 8)) : above;
-        static_for<0, SW>([&](auto rw) {
-            if constexpr (Horizontal::used(rw)) {
 #pragma unroll
-                for (int e = 0; e < 2; ++e) {
-                    const bool column = reached<Horizontal, int(rw)>(w + e, work.width);
-                    float* const four = &sums[Horizontal::rank(rw)][N / RUN_TILES][N % RUN_TILES * 4];
-                    if (!(above && column)) four[e] = EXACT_ZERO;
-                    if (!(below && column)) four[2 + e] = EXACT_ZERO;
+        for (int tile = row_tile; tile < row_tile + LINE_TILES && tile < OWN_TILES; ++tile)
+            static_for<0, SW>([&](auto rw) {
+                if constexpr (Horizontal::used(rw)) {
+#pragma unroll
+                    for (int e = 0; e < 2; ++e) {
+                        const bool column = reached<Horizontal, int(rw)>(q_w + (tile - row_tile) * 8 + e, work.width);
+                        float* const four = &sums[Horizontal::rank(rw)][tile / RUN_TILES][tile % RUN_TILES * 4];
+                        if (!(above && column)) four[e] = EXACT_ZERO;
+                        if (!(below && column)) four[2 + e] = EXACT_ZERO;
+                    }
                 }
-            }
-        });
-    });
+            });
+    }
 }
 
 // One sum by the definition, for those.
@@ -79,13 +81,14 @@ __device__ __forceinline__ float plain_sum(const Work& work, int channel, index_
 template <int HALF, int PASS>
 __device__ __forceinline__ void write_slab(float* target, const Sums& sums, unsigned zero, float& probe) {
     constexpr int RUN = 2 * SW, V = widest(RUN, 4);
-    static_for<0, PASS_TILES>([&](auto tile) {
-        constexpr int N = PASS * PASS_TILES + decltype(tile)::value;
+#pragma unroll
+    for (int tile = 0; tile < PASS_TILES; ++tile) {
+        const int n = PASS * PASS_TILES + tile;
         float run[RUN];
         static_for<0, RUN>([&](auto at) {
             constexpr int E = decltype(at)::value / SW, R = decltype(at)::value % SW;
             if constexpr (Horizontal::used(R)) {
-                run[at] = sums[Horizontal::rank(R)][N / RUN_TILES][N % RUN_TILES * 4 + 2 * HALF + E];
+                run[at] = sums[Horizontal::rank(R)][n / RUN_TILES][n % RUN_TILES * 4 + 2 * HALF + E];
                 if constexpr (SW > 1) run[at] = __uint_as_float(__float_as_uint(run[at]) ^ zero);
                 if constexpr (REPAIRED) probe = fmaf(run[at], 0.0f, probe);
             } else {
@@ -99,7 +102,7 @@ __device__ __forceinline__ void write_slab(float* target, const Sums& sums, unsi
             for (int e = 0; e < V; ++e) v[e] = run[i + e];
             *reinterpret_cast<Vector<float, V>*>(target + tile * (8 * SW) + i) = v;
         }
-    });
+    }
 }
 
 // Where the `piece`-th piece of a warpgroup's positions begins, from its first row and column on.
@@ -184,15 +187,20 @@ __device__ __forceinline__ void repair_slab(const Work& work, const Part& part, 
     __syncwarp();
 }
 
+// What a tile's sums begin with: the exact zero where it has no products.
+__device__ __forceinline__ float first_sum(int chunks) { return chunks > 0 ? 0.0f : EXACT_ZERO; }
+
 // A warp's sums, which are zero where no tap inside the image reaches.
 __device__ __forceinline__ void finish_sums(const Work& work, const Part& part, Sums& sums) {
     constexpr bool EMPTY_LINES = FOLDED && Vertical::used() < SH;  // output rows of a position that have no taps
-    if (work.chunks == 0 || EMPTY_LINES ||
-        (!(layer::ALL_REACHED_H && layer::ALL_REACHED_W) &&
-         !(all_reached<Vertical, layer::OFFSET_STEP_H>(work.q_h * ROW_STEP, plan::POSITIONS_H * ROW_STEP, work.height,
-                                                       work.out_height) &&
-           all_reached<Horizontal, layer::OFFSET_STEP_W>(work.q_w, plan::POSITIONS_W, work.width, work.out_width))))
-        forget_unreached(work, part.product_row, work.q_h + part.row, work.q_w + part.column + threadIdx.x % 4 * 2, sums);
+    if constexpr (EMPTY_LINES || !(layer::ALL_REACHED_H && layer::ALL_REACHED_W))
+        if (work.chunks > 0 &&
+            (EMPTY_LINES ||
+             !(all_reached<Vertical, layer::OFFSET_STEP_H>(work.q_h * ROW_STEP, plan::POSITIONS_H * ROW_STEP, work.height,
+                                                           work.out_height) &&
+               all_reached<Horizontal, layer::OFFSET_STEP_W>(work.q_w, plan::POSITIONS_W, work.width, work.out_width))))
+            forget_unreached(work, part.product_row, work.q_h + part.row, work.q_w + part.column + threadIdx.x % 4 * 2,
+                             sums);
 }
 
 // What becomes of a thread's sums, which are of two rows of the product.
@@ -214,15 +222,16 @@ __device__ __forceinline__ void write_strips(const Finish& finish, const Sums& s
     constexpr int RUN = 2 * SW, V = widest(RUN, VECTOR);
     const int lane = threadIdx.x % 32;
     Element* const target = reinterpret_cast<Element*>(slab + lane / 4 * STRIP_PITCH) + lane % 4 * RUN;
-    static_for<0, SLAB_STRIPS * STRIP_TILES>([&](auto tile) {
-        constexpr int T = decltype(tile)::value, N = PASS * SLAB_STRIPS * STRIP_TILES + T;
-        constexpr int AT = T / STRIP_TILES * (8 * STRIP_PITCH) + T % STRIP_TILES * TILE_BYTES;
+#pragma unroll
+    for (int tile = 0; tile < SLAB_STRIPS * STRIP_TILES; ++tile) {
+        const int n = PASS * SLAB_STRIPS * STRIP_TILES + tile;
+        const int to = tile / STRIP_TILES * (8 * STRIP_PITCH) + tile % STRIP_TILES * TILE_BYTES;
         Element run[RUN];
         static_for<0, RUN>([&](auto at) {
             constexpr int E = decltype(at)::value / SW, R = decltype(at)::value % SW;
             float sum = EXACT_ZERO;
             if constexpr (Horizontal::used(R)) {
-                sum = sums[Horizontal::rank(R)][N / RUN_TILES][N % RUN_TILES * 4 + 2 * HALF + E];
+                sum = sums[Horizontal::rank(R)][n / RUN_TILES][n % RUN_TILES * 4 + 2 * HALF + E];
                 if constexpr (SW > 1) sum = __uint_as_float(__float_as_uint(sum) ^ zero);
             }
             run[at] = from_float<Element>(epilogue(sum, finish.channels[HALF], 0.0f));
@@ -232,15 +241,16 @@ __device__ __forceinline__ void write_strips(const Finish& finish, const Sums& s
             Vector<Element, V> v;
 #pragma unroll
             for (int e = 0; e < V; ++e) v[e] = run[i + e];
-            *reinterpret_cast<Vector<Element, V>*>(target + AT / int(sizeof(Element)) + i) = v;
+            *reinterpret_cast<Vector<Element, V>*>(target + to / int(sizeof(Element)) + i) = v;
         }
-    });
+    }
 }
 
-// Stores the strips of a slab, STORE_WIDTH outputs a thread and time.
+// Stores the strips of a slab, V outputs a thread and time.
+template <int V>
 __device__ __forceinline__ void store_strips(const ConvtArgs& args, const Work& work, const Part& part, int turn,
                                              const char* slab) {
-    constexpr int V = plan::STORE_WIDTH, COUNT = 8 * SLAB_STRIPS, OF_STRIP = STRIP / V;  // lanes
+    constexpr int COUNT = 8 * SLAB_STRIPS, OF_STRIP = STRIP / V;  // lanes
     constexpr int LANES = OF_STRIP < 32 ? OF_STRIP : 32, AT_ONCE = OF_STRIP < 32 ? floor_power_of_two(32 / OF_STRIP) : 1;
     constexpr int PARTS_OF_STRIP = ceil_div(OF_STRIP, 32), TURNS = ceil_div(COUNT, AT_ONCE) * PARTS_OF_STRIP;
     constexpr int MOST = STORERS ? 8 : 4, BATCH = TURNS < MOST ? TURNS : MOST;
@@ -274,8 +284,37 @@ __device__ __forceinline__ void store_strips(const ConvtArgs& args, const Work& 
     }
 }
 
-// Whether some sum of the warp is not finite.
+// As wide as the plan has it where STORE_WIDTH elements lie as one vector in every row of y.
+__device__ __forceinline__ void store_strips(const ConvtArgs& args, const Work& work, const Part& part, int turn,
+                                             const char* slab) {
+    if (plan::STORE_WIDTH == 1 || widest_access(work.out_width, args.y, nullptr, nullptr) >= plan::STORE_WIDTH)
+        store_strips<plan::STORE_WIDTH>(args, work, part, turn, slab);
+    else
+        store_strips<1>(args, work, part, turn, slab);
+}
+
+// Outputs of a slab's strips that are NaN, as their sums are then, once more by the definition.
+__device__ __forceinline__ void repair_strips(const ConvtArgs& args, const Work& work, const Part& part, int turn,
+                                              char* slab) {
+    const int half = turn / STRIP_PASSES, first = turn % STRIP_PASSES * SLAB_STRIPS;
+    const int line = line_of(work, part.product_row + half * 8), channel = channel_of(part.product_row + half * 8);
+    if (FOLDED && line >= plan::FOLD) return;
+#pragma unroll 1
+    for (int i = threadIdx.x % 32; i < 8 * SLAB_STRIPS * STRIP; i += 32) {
+        const int strip = i / STRIP, e = i % STRIP, own = channel + strip % 8, tile = (first + strip / 8) * STRIP_TILES;
+        const index_t h = index_t(work.q_h + part.row + tile / LINE_TILES) * LINES + line;
+        const index_t w = index_t(work.q_w + part.column + tile % LINE_TILES * 8) * SW + e;
+        Element& output = reinterpret_cast<Element*>(slab + strip * STRIP_PITCH)[e];
+        const float value = to_float(output);
+        if (value == value || h >= work.out_height || w >= work.out_width || own >= work.channels) continue;
+        output = from_float<Element>(
+            epilogue(plain_sum(work, own, h, w), epilogue_channel(args, work.channel + own), 0.0f));
+    }
+    __syncwarp();
+}
+// Whether some sum of the warp is not finite, and is to be looked at.
 __device__ __forceinline__ bool is_broken(const Sums& sums) {
+    if constexpr (!REPAIRED) return false;
     float probe = 0;
 #pragma unroll
     for (int set = 0; set < COLUMN_SETS; ++set)
@@ -285,17 +324,12 @@ __device__ __forceinline__ bool is_broken(const Sums& sums) {
             for (int i = 0; i < RUN_SUMS; ++i) probe = fmaf(sums[set][run][i], 0.0f, probe);
     return __any_sync(0xffffffff, probe != 0.0f) != 0;
 }
-// Whether the warp's outputs may leave as strips: STORE_WIDTH elements lie as one vector in every row of y, and no sum is
-// to be repaired.
-__device__ __forceinline__ bool leaves_strips(const ConvtArgs& args, const Work& work, const Sums& sums) {
-    if constexpr (layer::RESIDUAL) return false;
-    const bool wide = plan::STORE_WIDTH == 1 ||
-                      widest_access(work.out_width, args.y, nullptr, nullptr) >= plan::STORE_WIDTH;
-    return wide && !(REPAIRED && is_broken(sums));
-}
 
-// Stores the sums of a warp that leave otherwise.
-__device__ __forceinline__ void store_sums(const ConvtArgs& args, const Work& work, const Part& part, Sums& sums) {
+// With a residual, sums go to the slab as they are, and are finished on their way out, where it is read. T: Element, and of
+// what does not serve nothing is compiled.
+template <class T>
+__device__ __forceinline__ void store_sums(const ConvtArgs& args, const Work& work, const Part& part,
+                                           const T (&sums)[COLUMN_SETS][RUNS][RUN_SUMS]) {
     const EpilogueChannel finish = finish_of(args, work, part);
     const int lane = threadIdx.x % 32;
     float* const slab = reinterpret_cast<float*>(slab_of(threadIdx.x / 32));
@@ -316,52 +350,55 @@ __device__ __forceinline__ void store_sums(const ConvtArgs& args, const Work& wo
 }
 
 // Of a warp that multiplies and stores.
+template <class T>
 __device__ __forceinline__ void store_tile(const ConvtArgs& args, const Work& work, const Part& part, const Finish& finish,
-                                           Sums& sums) {
+                                           T& sums) {
     finish_sums(work, part, sums);
-    if (!leaves_strips(args, work, sums)) {
+    if constexpr (layer::RESIDUAL) {
         store_sums(args, work, part, sums);
-        return;
-    }
-    char* const slab = slab_of(threadIdx.x / 32);
+    } else {
+        const bool broken = is_broken(sums);
+        char* const slab = slab_of(threadIdx.x / 32);
 #pragma unroll 1
-    for (int turn = 0; turn < STRIP_SLABS; ++turn) {
-        const unsigned zero = args.batch < 0 ? turn : 0;
-        static_for<0, STRIP_SLABS>([&](auto t) {
-            if (turn == t)
-                write_strips<decltype(t)::value / STRIP_PASSES, decltype(t)::value % STRIP_PASSES>(finish, sums, zero, slab);
-        });
-        __syncwarp();
-        store_strips(args, work, part, turn, slab);
-        __syncwarp();
+        for (int turn = 0; turn < STRIP_SLABS; ++turn) {
+            const unsigned zero = args.batch < 0 ? turn : 0;
+            static_for<0, STRIP_SLABS>([&](auto t) {
+                constexpr int TURN = decltype(t)::value;
+                if (turn == TURN)
+                    write_strips<TURN / STRIP_PASSES, TURN % STRIP_PASSES>(finish, sums, zero, slab);
+            });
+            __syncwarp();
+            if (broken) repair_strips(args, work, part, turn, slab);
+            store_strips(args, work, part, turn, slab);
+            __syncwarp();
+        }
     }
 }
 
-// Between a warp that multiplies and the one that stores its outputs: two barriers, full and empty, and whether there are
-// strips.
-constexpr int SLABS_BARRIERS_AT = TEAM_BARRIERS_AT + 8 * plan::TEAMS, LEFT_AT = SLABS_BARRIERS_AT + 16 * 4 * CONSUMERS;
-constexpr int SHARED_BYTES = STORERS ? LEFT_AT + 4 * 4 * CONSUMERS : SLABS_BARRIERS_AT;
+// Between a warp that multiplies and the one that stores its outputs: two barriers, full and empty.
+constexpr int SLABS_BARRIERS_AT = TEAM_BARRIERS_AT + 8 * plan::TEAMS;
+constexpr int SHARED_BYTES = SLABS_BARRIERS_AT + (STORERS ? 16 * 4 * CONSUMERS : 0);
 __device__ __forceinline__ unsigned slabs_full(int warp) { return shared_address(shared_memory()) + SLABS_BARRIERS_AT + 16 * warp; }
 __device__ __forceinline__ unsigned slabs_empty(int warp) { return slabs_full(warp) + 8; }
-__device__ __forceinline__ int& left_strips(int warp) { return reinterpret_cast<int*>(shared_memory() + LEFT_AT)[warp]; }
 
-// Of a warp that leaves its outputs to another, where it can. parity: of the tile's number.
+// Of a warp that leaves its outputs to another. parity: of the tile's number.
 __device__ __forceinline__ void leave_tile(const ConvtArgs& args, const Work& work, const Part& part, const Finish& finish,
                                            unsigned parity, Sums& sums) {
     finish_sums(work, part, sums);
     const int warp = threadIdx.x / 32;
     char* const slabs = slab_of(warp);
     barrier_wait(slabs_empty(warp), parity ^ 1);
-    const bool strips = leaves_strips(args, work, sums);
-    if (strips)
-        static_for<0, STRIP_SLABS>([&](auto t) {
-            constexpr int TURN = decltype(t)::value;
-            write_strips<TURN / STRIP_PASSES, TURN % STRIP_PASSES>(finish, sums, args.batch < 0 ? TURN : 0,
-                                                                   slabs + TURN * STRIP_SLAB);
-        });
-    else
-        store_sums(args, work, part, sums);
-    if (threadIdx.x % 32 == 0) left_strips(warp) = strips;
+    const bool broken = is_broken(sums);
+    static_for<0, STRIP_SLABS>([&](auto t) {
+        constexpr int TURN = decltype(t)::value;
+        write_strips<TURN / STRIP_PASSES, TURN % STRIP_PASSES>(finish, sums, args.batch < 0 ? TURN : 0,
+                                                               slabs + TURN * STRIP_SLAB);
+    });
+    if (broken) {
+        __syncwarp();
+#pragma unroll 1
+        for (int turn = 0; turn < STRIP_SLABS; ++turn) repair_strips(args, work, part, turn, slabs + turn * STRIP_SLAB);
+    }
     barrier_arrive(slabs_full(warp));
 }
 
@@ -377,10 +414,9 @@ __device__ __forceinline__ void store_left(const ConvtArgs& args, const Tiles& t
             const int warp = group * 4 + own;
             const Part part = part_of(group, own);
             barrier_wait(slabs_full(warp), parity);
-            if (left_strips(warp))
 #pragma unroll 1
-                for (int turn = 0; turn < STRIP_SLABS; ++turn)
-                    store_strips(args, work, part, turn, slab_of(warp) + turn * STRIP_SLAB);
+            for (int turn = 0; turn < STRIP_SLABS; ++turn)
+                store_strips(args, work, part, turn, slab_of(warp) + turn * STRIP_SLAB);
             barrier_arrive(slabs_empty(warp));
         }
     }

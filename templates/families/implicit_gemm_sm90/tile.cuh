@@ -89,7 +89,7 @@ constexpr int WEIGHT_SET = layer::KERNEL_D * SET_TAPS_H * DEPTH_CHUNKS * WEIGHT_
 constexpr int STAGE = INPUT_STAGE + (plan::RESIDENT ? 0 : WEIGHT_STAGE);
 static_assert((long long)WEIGHT_SETS * WEIGHT_SET * 16 == plan::PACKED_BYTES, "the plan counts the same bytes");
 
-// Pieces of lines pass through a warp's slab, of 8 channels at a time.
+// With a residual, sums pass through a warp's slab as pieces of lines, of 8 channels at a time.
 constexpr int MOST_PASS_TILES = SW < 16 ? 16 / SW : 1;
 constexpr int PIECE_TILES = largest_divisor(LINE_TILES, MOST_PASS_TILES), PIECE = 8 * PIECE_TILES * SW;  // outputs
 constexpr int PASS_PIECES = largest_divisor(OWN_TILES / PIECE_TILES, MOST_PASS_TILES / PIECE_TILES);
@@ -99,8 +99,8 @@ constexpr int SLAB_PITCH = PASS_PIECES * PIECE + (SW == 2 ? 48 - PASS_PIECES * P
 constexpr int SLAB = 8 * SLAB_PITCH;  // floats
 constexpr int SLABS = 2 * PASSES;  // that a warp's sums would fill
 
-// Where rows of y allow it, finished outputs leave instead, as strips: pieces of an output row and channel. A slab has some
-// of 8 channels; a warp has one, or, where others store, as many as its sums fill.
+// Else finished outputs do, as strips: pieces of an output row and channel. A slab has some of 8 channels; a warp has one,
+// or, where others store, as many as its sums fill.
 constexpr int TILE_BYTES = 8 * SW * int(sizeof(Element));
 constexpr int fit(int most, int bytes) { return bytes < most ? most / bytes : 1; }
 constexpr int STRIP_TILES = largest_divisor(LINE_TILES, fit(512, TILE_BYTES));
@@ -115,8 +115,7 @@ constexpr int STRIP_PITCH = STRIP_BYTES % BANKS < STRIP_STEP           ? floor_t
 constexpr int STRIP_SLAB = 8 * SLAB_STRIPS * STRIP_PITCH;  // bytes
 
 // In bytes.
-constexpr int SUMS_BYTES = SLAB * 4, STRIPS_BYTES = layer::RESIDUAL ? 0 : (STORERS ? STRIP_SLABS : 1) * STRIP_SLAB;
-constexpr int SLAB_BYTES = SUMS_BYTES > STRIPS_BYTES ? SUMS_BYTES : STRIPS_BYTES;  // of a warp
+constexpr int SLAB_BYTES = layer::RESIDUAL ? SLAB * 4 : (STORERS ? STRIP_SLABS : 1) * STRIP_SLAB;  // of a warp
 constexpr int WEIGHTS_AT = plan::STAGES * STAGE * 16, SLABS_AT = WEIGHTS_AT + (plan::RESIDENT ? WEIGHT_SET * 16 : 0);
 constexpr int BARRIERS_AT = SLABS_AT + 4 * CONSUMERS * SLAB_BYTES;
 
