@@ -28,20 +28,22 @@ std::vector<int> widths(const UnrolledWork& work) {
     return result;
 }
 
-// Ways to fold the layer that are worth measuring: where its channels are few, those that leave the fewest products,
-// and of those that leave as many the ones that fold most, which load the input least often.
+// Ways to fold the layer that are worth measuring: where its channels are few, or nothing else makes its kernel small
+// enough, those that leave the fewest products, and of those that leave as many the ones that fold most, which load the
+// input least often.
 std::vector<Fold> folds(const Layer& layer) {
-    constexpr std::int64_t kFewChannels = 32, kMostFold = 64;
+    constexpr std::int64_t kFewChannels = 32, kMostFold = 256;
     constexpr std::size_t kMost = 4;
-    std::vector<Fold> result = {{1, 1}};
+    std::vector<Fold> result;
+    if (ImplicitGemmLayer::make(layer).refusal.empty()) result.push_back({1, 1});
     const std::int64_t channels = layer.out_channels_per_group();
-    if (channels > kFewChannels) return result;
+    if (channels > kFewChannels && !result.empty()) return result;
     const auto axes = axes_3d(layer);
     std::vector<std::pair<double, Fold>> found;
     for (int rows = 1; rows <= std::min(axes[1].stride, kMostFold); ++rows)
         for (int columns = 1; columns <= std::min(axes[2].stride, kMostFold / rows); ++columns) {
             const Fold fold = {rows, columns};
-            if (rows * columns == 1 || !fold_refusal(axes, fold).empty()) continue;
+            if (rows * columns == 1 || !ImplicitGemmLayer::make(layer, fold).refusal.empty()) continue;
             // Products of one output: rows of a product that are of no use, and taps that are zeros.
             const std::int64_t used = channels * rows * columns;
             double products = static_cast<double>(ceil_div(used, 16) * 16) / static_cast<double>(used);
@@ -64,10 +66,11 @@ bool is_another(const ImplicitGemmTile& tile, const ImplicitGemmLayer& layer) {
                                    tile.warp_rows != ceil_div(tiles / tile.warps_n, tile.positions[1] / 8));
 }
 
-// Whether chunks of half a step leave less of the last one empty.
+// Whether chunks of half a step leave less of the last one empty, or the weights of many taps would fill a stage.
 bool wants_pairs(const ImplicitGemmLayer& layer, int unit) {
+    constexpr int kManyTaps = 12;
     const int rest = layer.in_per_group % unit;
-    return rest > 0 && rest <= unit / 2 && layer.in_per_group < 4 * unit;
+    return (rest > 0 && rest <= unit / 2 && layer.in_per_group < 4 * unit) || layer.horizontal.taps >= kManyTaps;
 }
 
 // What of the tile is tried out.
@@ -138,6 +141,8 @@ bool quicker(const Found& a, const Found& b) { return a.first < b.first; }
 ImplicitGemmTile ImplicitGemmTile::standard(const Layer& layer, const Arch& arch) {
     std::vector<Found> found;
     add_tiles(layer, arch, {}, found);
+    if (found.empty())
+        for (const Fold& fold : folds(layer)) add_tiles(layer, arch, {fold, {0}, true}, found);
     if (!found.empty()) return std::min_element(found.begin(), found.end(), quicker)->second;
     ImplicitGemmTile tile;
     tile.join = join_of(layer);

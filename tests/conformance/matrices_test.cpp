@@ -186,6 +186,22 @@ TEST(MatricesOfAllNumbers, MatchTheDefinitionWhereOutputsAreFolded) {
                            "k3x3 s2 p1 op1");
 }
 
+// Kernels and strides that are too long to be unrolled as they are.
+TEST(MatricesOfLongKernels, MatchTheDefinition) {
+    CONVT_SUBJECT(device);
+    if (!has_tensor_cores(device)) GTEST_SKIP() << "needs sm_80 or newer";
+    std::uint64_t seed = 1;
+    for (const char* type : {"", " tf32", " f16"})
+        for (const char* text : {"n2 c18 o1 in9 k128 s32 bias", "n1 c24 o3 in5 k120 s60 p30 relu",
+                                 "n1 c9 o5 in3x4 k64x48 s32x16 p16x5 op1x0", "n1 c16 o33 in7 k77 s36 p3 residual"}) {
+            const Layer layer = parse_layer(fmt::format("{}{}", text, type));
+            const auto plans = Engine::plans(layer, device.is_cuda() ? device.arch() : "sm_80", 1);
+            EXPECT_NE(plans.front().find("implicit_gemm "), std::string::npos) << plans.front();
+            EXPECT_EQ(plans.front().find("fold=1x1 "), std::string::npos) << plans.front();
+            EXPECT_EQ(check(engine(), device, layer, known_shape(layer), seed++), "") << plans.front();
+        }
+}
+
 TEST(MatricesOfNothing, AreTheBiasWhereOutputsAreFolded) {
     CONVT_SUBJECT(device);
     if (!has_tensor_cores(device)) GTEST_SKIP() << "needs sm_80 or newer";
