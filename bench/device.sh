@@ -5,7 +5,8 @@
 #   bench/device.sh OUT [STAGE...]      BUILD=build by default; all stages without a name
 #
 # Stages: facts gpu graphs warm_only bug_trials origin matrices property conformance layers sanitize micro bench_f32
-# bench_tf32 bench_f16 torch table real_f32 real_tf32 real_f16.
+# bench_tf32 bench_f16 torch table real_f32 real_tf32 real_f16 tune_f32 tune_tf32 tune_f16 (these only where they are
+# named; BUDGET (6s) for each layer).
 # Each prints one line, PASS or FAIL with its time; a stage that fails, or takes more than LIMIT (300) seconds, does not
 # stop the others. OUT receives device.log (all output), micro.json, bench-f32.json, bench-f16.json, torch.json,
 # table.md, real-f32.json. Exit code: 1 if any failed.
@@ -98,15 +99,28 @@ planned=(
     "n2 c24 o70 in9x66 k3x3 p1x2 bias tf32|implicit_gemm_sm90 positions=4x72 groups_m=1 groups_n=2 teams=1 loaders=2 chunk=8 stages=4 join=2 min_blocks=1 resident=0 processors=2 fold=1 storers=0 store_width=4 apart=0"
     "n2 c24 o70 in9x66 k3x3 p1x2 bias|implicit_gemm_sm90 positions=4x72 groups_m=1 groups_n=2 teams=1 loaders=1 chunk=8 stages=4 join=2 min_blocks=1 resident=0 processors=2 fold=1 storers=1 store_width=4 apart=1"
     "n2 c24 o40 in9x41 k2x2 s2 bias|implicit_gemm_sm90 positions=4x8 groups_m=1 groups_n=1 teams=1 loaders=1 chunk=8 stages=2 join=2 min_blocks=1 resident=1 processors=1 fold=2 storers=1"
+    "n2 c24 o40 in9x41 k2x2 s2 bias residual|implicit_gemm_sm90 positions=4x8 groups_m=1 groups_n=1 teams=1 loaders=1 chunk=8 stages=2 join=2 min_blocks=1 resident=0 processors=1 fold=1 storers=0"
+    "n5 c20 o70 in4x6 k4x4 s2 p1 bias f16|implicit_gemm_sm90 positions=16x8 groups_m=2 groups_n=1 teams=1 loaders=2 chunk=16 stages=4 join=2 min_blocks=1 resident=0 processors=2 fold=1 storers=0 store_width=1 apart=0 images=4"
+    "n5 c20 o70 in4x6 k4x4 s2 p1 bias|implicit_gemm_sm90 positions=8x8 groups_m=1 groups_n=1 teams=1 loaders=1 chunk=8 stages=2 join=2 min_blocks=1 resident=0 processors=2 fold=1 storers=1 store_width=1 apart=0 images=2"
+    "n2 c24 o1 in13x17 k9x9 s3 p4 op2 bias|implicit_gemm fold=3x3 positions=4x16 warp_rows=4 block_channels=16 warps_m=1 warps_n=2 chunk=8 stages=2 split=1"
+    "n1 c40 o3 in9x21 k4x4 s2 p1 bias f16|implicit_gemm fold=2x2 positions=4x16 warp_rows=2 block_channels=16 warps_m=1 warps_n=2 chunk=16 stages=2 split=1"
+    "n1 c16 o16 in4x12x20 k3x5x7 s2 p1x2x3 op1 g2 bias f16|implicit_gemm fold=2x2 positions=4x24 warp_rows=2 block_channels=32 warps_m=2 warps_n=2 chunk=8 stages=2 split=1"
+    "n2 c18 o1 in9 k128 s32 bias tf32|implicit_gemm"
 )
 sanitize() {
-    local tool failed=0 one
+    local tool one i failed=0 pids=() names=()
     for tool in memcheck racecheck; do
         local run=(compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/bin/convt" run --backend cuda --check)
-        "${run[@]}" "${sample[@]}" || { failed=1; echo "sanitize: $tool failed"; }
-        for one in "${planned[@]}"; do
-            "${run[@]}" "${one%%|*}" --plan "${one#*|}" || { failed=1; echo "sanitize: $tool failed: $one"; }
+        for one in "${sample[@]}" "${planned[@]}"; do
+            local plan=()
+            [[ $one != *"|"* ]] || plan=(--plan "${one#*|}")
+            while (($(jobs -rp | wc -l) >= cores)); do sleep 0.1; done
+            "${run[@]}" "${one%%|*}" "${plan[@]}" >"$scratch/sanitize.${#pids[@]}" 2>&1 &
+            pids+=($!) names+=("$tool: $one")
         done
+    done
+    for i in "${!pids[@]}"; do
+        wait "${pids[i]}" || { failed=1; echo "sanitize: failed: ${names[i]}"; cat "$scratch/sanitize.$i"; }
     done
     return "$failed"
 }
@@ -134,6 +148,10 @@ table() {
 real_f32() { convt bench --layers bench/layers/real.jsonl --json "$out/real-f32.json"; }
 real_tf32() { convt bench --layers bench/layers/real.jsonl --dtype tf32 --json "$out/real-tf32.json"; }
 real_f16() { convt bench --layers bench/layers/real.jsonl --dtype f16 --json "$out/real-f16.json"; }
+tune() { convt autotune --layers "$layers" --dtype "$1" --budget "${BUDGET:-6s}" --records "$out/tuned-$1.json"; }
+tune_f32() { tune f32; }
+tune_tf32() { tune tf32; }
+tune_f16() { tune f16; }
 if [[ $only ]]; then
     "$only"
     exit

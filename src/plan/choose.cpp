@@ -20,7 +20,7 @@ void check_constants(const Layer& layer) {
 }
 
 // Whether 32 bits hold every offset: from the sizes that are known, else from the smallest that the layer can have.
-bool wants_index64(const Layer& layer) {
+bool wants_index64(const Layer& layer, int samples) {
     Shape shape{1, layer.input};
     if (shape.input.empty()) {
         // The smallest input whose output is not empty; larger ones are checked at launch.
@@ -31,7 +31,7 @@ bool wants_index64(const Layer& layer) {
             if (cropped > 0) shape.input[a] += (cropped + layer.stride[a] - 1) / layer.stride[a];
         }
     }
-    return needs_index64(layer, shape);
+    return needs_index64(layer, shape, samples);
 }
 
 // The tile of the least modelled time. `direct` has no model: it serves what no other family does.
@@ -85,7 +85,7 @@ Plan choose(const Layer& layer, const Arch& arch, const PlanOptions& options) {
         plan.tile = standard_tile(layer, arch, options.exact_nonfinite);
     else
         plan = parse_plan(options.plan, layer, arch);
-    plan.index64 = plan.index64 || wants_index64(layer);
+    plan.index64 = plan.index64 || wants_index64(layer, samples_at_once(plan));
     plan.exact_nonfinite = plan.exact_nonfinite || options.exact_nonfinite;
     const std::string why =
         std::visit([&](const auto& tile) { return tile.unsupported(layer, arch, plan.exact_nonfinite); }, plan.tile);

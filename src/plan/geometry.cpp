@@ -81,7 +81,18 @@ Geometry reduce_geometry(const Layer& layer, const Plan& plan, const Shape& shap
         plan.tile);
 }
 
-bool needs_index64(const Layer& layer, const Shape& shape) {
+int samples_at_once(const Plan& plan) {
+    return std::visit(
+        [](const auto& tile) {
+            if constexpr (requires { tile.images; })
+                return std::max(tile.images, 1);
+            else
+                return 1;
+        },
+        plan.tile);
+}
+
+bool needs_index64(const Layer& layer, const Shape& shape, int samples) {
     const auto in = sizes_3d(shape.input);
     const auto out = sizes_3d(output_size(layer, shape.input));
     const auto axes = axes_3d(layer);
@@ -96,11 +107,11 @@ bool needs_index64(const Layer& layer, const Shape& shape) {
         const Halo range = halo(axes[a]);
         if (last + std::max(range.highest, -range.lowest) > kMax32) return true;
     }
-    return in_sample > kMax32 || out_sample > kMax32;
+    return in_sample > kMax32 / samples || out_sample > kMax32 / samples;
 }
 
 void check_index_width(const Layer& layer, const Plan& plan, const Shape& shape) {
-    if (plan.index64 || !needs_index64(layer, shape)) return;
+    if (plan.index64 || !needs_index64(layer, shape, samples_at_once(plan))) return;
     throw LayerError(
         "input", to_string(shape.input),
         fmt::format("sizes of which one sample has 32-bit offsets (this kernel was prepared without such a "

@@ -33,9 +33,11 @@ struct Geometry {
 // Of that kernel.
 [[nodiscard]] Geometry reduce_geometry(const Layer& layer, const Plan& plan, const Shape& shape);
 
-// Whether offsets within one sample of that shape do not provably fit 32 bits.
-[[nodiscard]] bool needs_index64(const Layer& layer, const Shape& shape);
-// Throws LayerError where a sample of that shape needs 64-bit offsets and the plan has 32-bit ones.
+// Samples that a block counts offsets through.
+[[nodiscard]] int samples_at_once(const Plan& plan);
+// Whether offsets within so many samples of that shape do not provably fit 32 bits.
+[[nodiscard]] bool needs_index64(const Layer& layer, const Shape& shape, int samples = 1);
+// Throws LayerError where samples of that shape need 64-bit offsets and the plan has 32-bit ones.
 void check_index_width(const Layer& layer, const Plan& plan, const Shape& shape);
 
 }  // namespace convt_jit

@@ -47,8 +47,18 @@ std::vector<int> useful_widths(std::int64_t positions) {
     return widths;
 }
 
-// Every tile of the space that the arch has room for, with its modelled time.
-std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
+// Samples that may share a tile: of batches of images so small that one is little work.
+std::vector<int> useful_images(const Layer& layer, const UnrolledWork& work) {
+    constexpr std::int64_t kMostPositions = 512;
+    std::vector<int> result;
+    const std::int64_t positions = work.positions[0] * work.positions[1], batch = layer.batch.value_or(1);
+    for (const int images : {2, 4, 8, 16, 32})
+        if (images <= batch && images * positions <= kMostPositions) result.push_back(images);
+    return result;
+}
+
+// Every tile of the space that the arch has room for, with its modelled time. several: also of several images.
+std::vector<Found> all_tiles(const Layer& whole, const Arch& arch, bool several) {
     const ImplicitGemmLayer layer = ImplicitGemmLayer::make(whole);
     std::vector<Found> found;
     if (!layer.refusal.empty() || arch.number != 90) return found;
@@ -92,23 +102,30 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch) {
     const auto consider_all = [&](int m, int n, int teams) {
         for (const int apart : {0, 1}) consider_stages(m, n, teams, apart);
     };
+    const auto consider_positions = [&](int height, int width) {
+        tile.positions = {height, width};
+        for (const auto& [m, n, teams] : kGroups) {
+            tile.groups_m = m, tile.groups_n = n, tile.teams = teams, tile.fold = 1;
+            if (m == 1 || 64 * (m - 1) < layer.out_per_group) consider_all(m, n, teams);
+            for (const int fold : useful_folds(layer, work, m)) {
+                tile.fold = fold;
+                // Groups of rows that no channel is left for.
+                if (m == 1 || 64 * (m - 1) < fold * tile.block_channels(layer.out_per_group)) consider_all(m, n, teams);
+            }
+        }
+    };
     for (const int width : useful_widths(work.positions[1])) {
         if (width > 16 && width >= 2 * work.positions[1]) continue;
         for (const int height : {1, 2, 4, 6, 8, 16, 32}) {
             if (width == 8 && work.positions[1] >= 64) continue;  // their rows would be short
             if ((height > 1 && height >= 2 * work.positions[0]) || height * width > 768) continue;
-            tile.positions = {height, width};
-            for (const auto& [m, n, teams] : kGroups) {
-                tile.groups_m = m, tile.groups_n = n, tile.teams = teams, tile.fold = 1;
-                if (m == 1 || 64 * (m - 1) < layer.out_per_group) consider_all(m, n, teams);
-                for (const int fold : useful_folds(layer, work, m)) {
-                    tile.fold = fold;
-                    // Groups of rows that no channel is left for.
-                    if (m == 1 || 64 * (m - 1) < fold * tile.block_channels(layer.out_per_group))
-                        consider_all(m, n, teams);
-                }
-            }
+            consider_positions(height, width);
         }
+    }
+    for (const int images : several ? useful_images(whole, work) : std::vector<int>()) {
+        tile.images = images;
+        consider_positions(static_cast<int>(images * work.positions[0]),
+                           static_cast<int>(ceil_div(work.positions[1], 8) * 8));
     }
     return found;
 }
@@ -117,14 +134,15 @@ bool quicker(const Found& a, const Found& b) { return a.first < b.first; }
 
 }  // namespace
 
+// No GPU has said yet where several images should share a tile.
 ImplicitGemmSm90Tile ImplicitGemmSm90Tile::standard(const Layer& layer, const Arch& arch) {
-    const std::vector<Found> found = all_tiles(layer, arch);
+    const std::vector<Found> found = all_tiles(layer, arch, false);
     return found.empty() ? ImplicitGemmSm90Tile{} : std::min_element(found.begin(), found.end(), quicker)->second;
 }
 
 std::vector<ImplicitGemmSm90Tile> implicit_gemm_sm90_candidates(const Layer& layer, const Arch& arch,
                                                                 std::size_t most) {
-    std::vector<Found> found = all_tiles(layer, arch);
+    std::vector<Found> found = all_tiles(layer, arch, true);
     std::stable_sort(found.begin(), found.end(), quicker);
     std::vector<ImplicitGemmSm90Tile> tiles;
     for (std::size_t i = 0; i < std::min(most, found.size()); ++i) tiles.push_back(found[i].second);
@@ -174,13 +192,13 @@ Grid ImplicitGemmSm90Tile::grid(const Layer& layer, const Shape& shape) const {
     const auto out = sizes_3d(output_size(layer, shape.input));
     const auto axes = axes_3d(layer);
     const std::int64_t phases = row_phases(axes[1].stride), lines = fold > 1 ? fold : axes[1].stride;
-    const std::int64_t tiles_h = ceil_div(ceil_div(out[1], lines), positions[0]);
+    const std::int64_t tiles_h = ceil_div(ceil_div(out[1], lines), positions[0] / images);
     const std::int64_t tiles_w = ceil_div(ceil_div(out[2], axes[2].stride), positions[1]);
     const std::int64_t sets = layer.groups *
                               ceil_div(layer.out_channels_per_group(), block_channels(layer.out_channels_per_group())) *
                               phases;
-    std::int64_t blocks =
-        std::min(tiles_w * tiles_h * out[0] * shape.batch * sets, std::int64_t{processors} * min_blocks);
+    std::int64_t blocks = std::min(tiles_w * tiles_h * out[0] * ceil_div(shape.batch, images) * sets,
+                                   std::int64_t{processors} * min_blocks);
     // A block stays with its weights: those of its first tile.
     if (resident == 1) blocks = std::max(blocks / sets, std::int64_t{1}) * sets;
     return {blocks, 1, 1};

@@ -16,7 +16,8 @@ namespace convt_jit {
 
 // A tile is a rectangle of positions q (height, width) of one output depth and one row phase, all column phases of it
 // and 64 x groups_m output channels of one group. The warpgroups of a team share its channels (groups_m) and its
-// positions (groups_n); others load, and others may store. Folded, a position is `fold` output rows, a multiple of the
+// positions (groups_n); others load, and others may store. Of small images a tile has the same positions of several
+// samples (`images`). Folded, a position is `fold` output rows, a multiple of the
 // stride, and the 64 x groups_m rows of a product are those times output channels.
 struct ImplicitGemmSm90Tile {
     static constexpr std::string_view kFamily = "implicit_gemm_sm90";
@@ -35,6 +36,7 @@ struct ImplicitGemmSm90Tile {
     int storers = 0;       // warpgroups that store; 0: those that multiply do
     int store_width = 1;   // elements of one store, where a launch's pointers and rows allow it; else lines
     int apart = 0;         // 1: each row tap has stages of its own; 0: a stage serves all of them
+    int images = 1;        // samples that the rows of a tile are of, a row of each in turn
 
     template <class Tile, class Visit>
     static void fields(Tile& t, const Visit& visit) {
@@ -53,6 +55,7 @@ struct ImplicitGemmSm90Tile {
         visit("storers", "STORERS", t.storers);
         visit("store_width", "STORE_WIDTH", t.store_width);
         visit("apart", "APART", t.apart);
+        visit("images", "IMAGES", t.images);
     }
 
     // What every family answers (src/plan/plan.h). `standard` is the tile of the least modelled time; where none serves

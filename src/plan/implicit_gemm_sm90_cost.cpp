@@ -38,12 +38,12 @@ double implicit_gemm_sm90_cycles(const ImplicitGemmLayer& layer, const UnrolledW
     const double element = layer.element_bytes, channels = r.block_channels;
     const double channel_blocks = std::ceil(layer.out_per_group / channels);
     const double rows = std::ceil(static_cast<double>(work.positions[0]) / r.row_step);
-    const double tiles_h = std::ceil(rows / t.positions[0]);
+    const double image_rows = static_cast<double>(t.positions[0]) / t.images, tiles_h = std::ceil(rows / image_rows);
+    const double samples = std::ceil(static_cast<double>(work.samples) / t.images);
     const double tiles_w = std::ceil(static_cast<double>(work.positions[1]) / t.positions[1]);
-    const double tiles =
-        static_cast<double>(work.samples) * tiles_h * tiles_w * channel_blocks * work.groups * r.row_phases;
+    const double tiles = samples * tiles_h * tiles_w * channel_blocks * work.groups * r.row_phases;
     const double full =
-        rows / (tiles_h * t.positions[0]) * static_cast<double>(work.positions[1]) / (tiles_w * t.positions[1]);
+        rows / (tiles_h * image_rows) * static_cast<double>(work.positions[1]) / (tiles_w * t.positions[1]);
     const double channels_full = layer.out_per_group / (channel_blocks * channels);
 
     // Of one tile, on average over depths and row phases, some of which have no taps.

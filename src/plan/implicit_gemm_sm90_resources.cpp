@@ -67,6 +67,9 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
         if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);
     // A stage is given back when the next chunk's products are under way.
     if (t.stages < 2) return fmt::format("stages is {}, allowed: 2 to 4096", t.stages);
+    if (t.images < 1 || t.images > 64 || t.positions[0] % t.images != 0)
+        return fmt::format("images is {}, allowed: 1 to 64 that divide positions (height) {}", t.images,
+                           t.positions[0]);
     if (t.fold < 1 || t.fold > 64) return fmt::format("fold is {}, allowed: 1 to 64", t.fold);
     if (t.fold > 1 && t.fold % layer.vertical.stride != 0)
         return fmt::format("fold {} is no multiple of the stride {} along height", t.fold, layer.vertical.stride);
@@ -116,7 +119,8 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     r.block_channels = t.block_channels(layer.out_per_group);
     const int reach = t.apart == 1 ? 0 : folded ? r.row_taps - 1 : layer.reach_h;
     r.set_row_taps = t.apart == 1 ? r.row_taps : 1;
-    r.tile_height = (t.positions[0] - 1) * r.row_step + reach + 1;
+    if (t.images > 1 && r.row_step > 1) return "images share no tile where a position is several steps of the stride";
+    r.tile_height = ((t.positions[0] / t.images - 1) * r.row_step + reach + 1) * t.images;
     const int pair = layer.element_bytes == 2 ? 2 : 1;
     r.tile_width = (t.positions[1] + h.high - (h.low - ((h.low % pair) + pair) % pair) + pair - 1) / pair * pair;
     const std::int64_t input = std::int64_t{2} * r.steps * r.parts * r.tile_height * r.tile_width * 16;

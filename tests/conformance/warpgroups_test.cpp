@@ -94,6 +94,19 @@ constexpr Forced kForced[] = {
     {"n2 c20 o32 in9x40 k3x3 p1 bias",
      "positions=2x32 groups_m=1 groups_n=2 loaders=1 fold=2 processors=1 storers=1 store_width=4", 1, 3},
     {"n1 c64 o64 in70 k16 s8 p4 bias", "positions=1x16 groups_m=1 groups_n=1 loaders=1 storers=1", 1, 2},
+    // Several images to a tile, of which the last has fewer: with strides, folds, dilations, volumes, a residual, row
+    // taps apart, teams and storers; tiles 8 wide and wider, images of more rows than a tile has of each.
+    {"n5 c20 o70 in4x6 k4x4 s2 p1 bias", "positions=8x8 groups_m=2 groups_n=1 loaders=2 images=2", 1, 3},
+    {"n7 c24 o40 in3x5 k3x3 p1 bias relu",
+     "positions=12x8 groups_m=1 groups_n=1 teams=2 loaders=1 images=4 processors=1", 1, 4},
+    {"n3 c33 o48 in4x7 k4x4 s2 p1 residual", "positions=8x8 groups_m=1 groups_n=2 loaders=1 images=2", 1, 2},
+    {"n5 c20 o24 in4x6 k3x3 s2 p1 op1 bias", "positions=8x8 groups_m=1 groups_n=1 loaders=1 fold=2 images=2", 1, 3},
+    {"n3 c16 o20 in5x6 k3x3 d2 bias", "positions=16x8 groups_m=1 groups_n=2 loaders=1 images=2 apart=1", 1, 3},
+    {"n5 c16 o20 in4x20 k3x3 p1 bias affine", "positions=8x24 groups_m=1 groups_n=2 loaders=1 images=2 storers=1", 1,
+     2},
+    {"n3 c16 o20 in2x4x6 k3x2x2 s2 op0x1x1 bias", "positions=8x8 groups_m=1 groups_n=1 loaders=1 images=2 processors=2",
+     1, 2},
+    {"n9 c40 o64 in1x1 k4x4 bias", "positions=32x8 groups_m=1 groups_n=1 loaders=1 images=8 resident=1", 1, 2, false},
 };
 
 // The keys that `tile` leaves out do not depend on the layer. Factors that are split take twice the room: `small` has
@@ -103,7 +116,7 @@ std::string plan_of(const Forced& forced, const Layer& layer, int index, bool sm
                                    (small ? 1 : forced.steps) * (size_of(layer.dtype) == 2 ? 16 : 8),
                                    small ? 2 : forced.stages, index);
     for (const std::string_view rest : {"teams=1", "fold=1", "apart=0", "storers=0", "store_width=1", "resident=0",
-                                        "processors=132", "join=2", "min_blocks=1"})
+                                        "processors=132", "join=2", "min_blocks=1", "images=1"})
         if (plan.find(fmt::format(" {}", rest.substr(0, rest.find('=') + 1))) == std::string::npos)
             plan += fmt::format(" {}", rest);
     return plan;
@@ -170,7 +183,7 @@ TEST_P(Warpgroups, MatchTheDefinitionEachTime) {
 INSTANTIATE_TEST_SUITE_P(Tiles, Warpgroups, testing::ValuesIn(kForced));
 
 // The default tile, teams that take turns on one block, resident weights in a tile that is 8 wide, a folded one (its
-// weights of zero meet what is not finite), and one with warpgroups that store.
+// weights of zero meet what is not finite), one with warpgroups that store, and one of two images.
 constexpr const char* kSome[] = {
     "implicit_gemm_sm90",
     "implicit_gemm_sm90 positions=2x32 groups_m=1 groups_n=1 teams=2 loaders=1 chunk=16 stages=2 join=2 min_blocks=1 "
@@ -181,6 +194,8 @@ constexpr const char* kSome[] = {
     "resident=0 processors=1 fold=6 storers=0",
     "implicit_gemm_sm90 positions=2x32 groups_m=1 groups_n=1 teams=1 loaders=1 chunk=16 stages=2 join=2 min_blocks=1 "
     "resident=0 processors=1 fold=1 storers=1",
+    "implicit_gemm_sm90 positions=8x8 groups_m=1 groups_n=1 teams=1 loaders=1 chunk=16 stages=2 join=2 min_blocks=1 "
+    "resident=0 processors=1 fold=1 storers=0 images=2",
 };
 
 // A chunk is two cells of 16 bytes at least.

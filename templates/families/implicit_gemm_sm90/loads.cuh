@@ -4,15 +4,20 @@
 struct Work : Place {
     Rows rows;
     int phase, weights, chunks;  // row phase, set of weights
+    int images;                  // of IMAGES, that exist
 };
+// Offset of an element of another image of the tile.
+__device__ __forceinline__ index_t image_offset(int image, int channels, index_t channel_pitch) {
+    return IMAGES == 1 ? 0 : index_t(image) * channels * channel_pitch;
+}
 struct Tiles {
     index_t width, height, depth;
     long long count;
     __device__ __forceinline__ explicit Tiles(const ConvtArgs& args)
         : width(ceil_div(ceil_div(index_t(args.out[2]), index_t(SW)), index_t(plan::POSITIONS_W))),
-          height(ceil_div(ceil_div(index_t(args.out[1]), index_t(LINES)), index_t(plan::POSITIONS_H))),
+          height(ceil_div(ceil_div(index_t(args.out[1]), index_t(LINES)), index_t(IMAGE_ROWS))),
           depth(index_t(args.out[0])),
-          count((long long)width * height * depth * args.batch * WEIGHT_SETS) {}
+          count((long long)width * height * depth * ((args.batch + IMAGES - 1) / IMAGES) * WEIGHT_SETS) {}
 };
 __device__ __forceinline__ Work work_of(const ConvtArgs& args, const Tiles& tiles, long long tile) {
     Work work;
@@ -28,17 +33,19 @@ __device__ __forceinline__ Work work_of(const ConvtArgs& args, const Tiles& tile
     work.weights = next(WEIGHT_SETS);
     work.phase = work.weights % ROW_PHASES;
     work.q_w = int(next(tiles.width)) * plan::POSITIONS_W;
-    work.q_h = int(next(tiles.height)) * plan::POSITIONS_H;
+    work.q_h = int(next(tiles.height)) * IMAGE_ROWS;
     const index_t d = tiles.depth == 1 ? 0 : next(tiles.depth);
+    const long long sample = tile * IMAGES;
+    work.images = IMAGES == 1 || args.batch - sample > IMAGES ? IMAGES : int(args.batch - sample);
     const int group = work.weights / (ROW_PHASES * CHANNEL_BLOCKS);
     const int first = work.weights / ROW_PHASES % CHANNEL_BLOCKS * BLOCK_CHANNELS;
     work.channel = group * layer::OUT_PER_GROUP + first;
     work.channels = min(BLOCK_CHANNELS, layer::OUT_PER_GROUP - first);
     work.x = static_cast<const Element*>(args.x) +
-             (tile * layer::IN_CHANNELS + group * layer::IN_PER_GROUP) * ((long long)work.depth * work.plane);
+             (sample * layer::IN_CHANNELS + group * layer::IN_PER_GROUP) * ((long long)work.depth * work.plane);
     work.w = static_cast<const Element*>(args.w) +
              ((long long)group * layer::IN_PER_GROUP * layer::OUT_PER_GROUP + first) * (layer::KERNEL_D * KH * KW);
-    work.y = (tile * layer::OUT_CHANNELS + work.channel) * (long long)work.out_plane +
+    work.y = (sample * layer::OUT_CHANNELS + work.channel) * (long long)work.out_plane +
              (long long)d * work.out_height * work.out_width;
     find_depth_taps(work, d);
     if constexpr (FOLDED)
@@ -116,9 +123,12 @@ __device__ __forceinline__ Sources sources_of(const Work& work, int batch, int r
 #pragma unroll
     for (int k = 0; k < HELD; ++k) {
         const int cell = cell_of(batch, k, thread), pixel = cell % PLANE, first = cell / PLANE * CELL;
-        const int h = first_h + pixel / TILE_W, w = first_w + pixel % TILE_W;
-        const bool inside = is_cell(cell) && h >= 0 && h < work.height && w >= 0 && w < work.width;
-        sources.offset[k] = inside ? first * channel_pitch + index_t(h) * work.width + w : -1;
+        const int h = first_h + pixel / TILE_W / IMAGES, w = first_w + pixel % TILE_W, image = pixel / TILE_W % IMAGES;
+        const bool inside = is_cell(cell) && h >= 0 && h < work.height && w >= 0 && w < work.width &&
+                            (IMAGES == 1 || image < work.images);
+        sources.offset[k] = inside ? image_offset(image, layer::IN_CHANNELS, channel_pitch) + first * channel_pitch +
+                                         index_t(h) * work.width + w
+                                   : -1;
         sources.whole |= unsigned(inside && w + 1 < work.width) << k;
     }
     return sources;

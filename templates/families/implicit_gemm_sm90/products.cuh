@@ -27,7 +27,7 @@ __device__ __forceinline__ void multiply_stage(unsigned a, unsigned b, int taps,
         for (int step = 0; step < STEPS; ++step) {
             const unsigned left = a + (j * KW * TAP_CELLS + step * (PARTS * 2 * BLOCK_ROWS));
             const unsigned right =
-                b + ((taps - 1 - j) * (TAP_ROWS * TILE_W) + step * (2 * PLANE));
+                b + ((taps - 1 - j) * (TAP_ROWS * IMAGES * TILE_W) + step * (2 * PLANE));
             static_for<0, SW>([&](auto rw) {
                 if constexpr (Horizontal::used(rw)) {
                     constexpr int PHASE = decltype(rw)::value, SET = Horizontal::rank(PHASE);

@@ -6,6 +6,18 @@ __device__ __forceinline__ int line_of(const Work& work, int row) {
 }
 __device__ __forceinline__ int channel_of(int row) { return FOLDED ? row % BLOCK_CHANNELS : row; }
 
+// Of a row of the tile: its image, and its output row from `line` on.
+__device__ __forceinline__ int image_of(int row) { return row % IMAGES; }
+__device__ __forceinline__ index_t out_row(const Work& work, int row, int line) {
+    return index_t(work.q_h + row / IMAGES) * LINES + line;
+}
+__device__ __forceinline__ bool has_image(const Work& work, int row) { return IMAGES == 1 || image_of(row) < work.images; }
+// Where in y a channel of the block and an output row begin, from the tile's first image on.
+__device__ __forceinline__ index_t line_offset(const Work& work, int row, int channel, index_t out_row) {
+    return image_offset(image_of(row), layer::OUT_CHANNELS, work.out_plane) + channel * work.out_plane +
+           out_row * work.out_width;
+}
+
 // Whether a tap reaches that output row of position q_h from inside the image.
 __device__ __forceinline__ bool row_reached(const Work& work, int q_h, int line) {
     bool any = false;
@@ -23,11 +35,11 @@ __device__ __forceinline__ bool row_reached(const Work& work, int q_h, int line)
 }
 
 // What no tap inside the image reaches is exactly zero, whatever weights the zeros beyond it met. row: of the product, the
-// warp's first; q_h, q_w: of the lane's first sum.
-__device__ __forceinline__ void forget_unreached(const Work& work, int row, int q_h, int q_w, Sums& sums) {
+// warp's first; first_row, q_w: of the tile, of the lane's first sum.
+__device__ __forceinline__ void forget_unreached(const Work& work, int row, int first_row, int q_w, Sums& sums) {
 #pragma unroll
     for (int row_tile = 0; row_tile < OWN_TILES; row_tile += LINE_TILES) {
-        const int h = q_h + row_tile / LINE_TILES;
+        const int h = work.q_h + (first_row + row_tile / LINE_TILES) / IMAGES;
         const bool above = row_reached(work, h, line_of(work, row));
         const bool below = FOLDED ? row_reached(work, h, line_of(work, row + 8)) : above;
 #pragma unroll
@@ -47,8 +59,9 @@ __device__ __forceinline__ void forget_unreached(const Work& work, int row, int 
 }
 
 // One sum by the definition, for those.
-__device__ __forceinline__ float plain_sum(const Work& work, int channel, index_t line, index_t w) {
+__device__ __forceinline__ float plain_sum(const Work& work, int image, int channel, index_t line, index_t w) {
     float sum = 0;
+    const Element* const images = work.x + image_offset(image, layer::IN_CHANNELS, work.depth * work.plane);
 #pragma unroll 1
     for (int d = 0; d < work.taps_d; ++d)
 #pragma unroll 1
@@ -60,7 +73,7 @@ __device__ __forceinline__ float plain_sum(const Work& work, int channel, index_
                 if (h < 0 || h % SH != 0 || h / SH >= work.height || at < 0 || at % SW != 0 || at / SW >= work.width)
                     continue;
                 const Element* x =
-                    work.x + (work.first_d - d * layer::OFFSET_STEP_D) * work.plane + h / SH * work.width + at / SW;
+                    images + (work.first_d - d * layer::OFFSET_STEP_D) * work.plane + h / SH * work.width + at / SW;
                 const int kd = work.first_tap_d + d * layer::TAP_STEP_D;
                 const Element* factor =
                     work.w + ((plan::weight_index_t(channel) * layer::KERNEL_D + kd) * KH + kh) * KW + kw;
@@ -158,13 +171,13 @@ __device__ __forceinline__ void store_slab(const ConvtArgs& args, const Work& wo
         const EpilogueChannel parts = finish_at(finish, half * 8 + o);
         int h, w;
         find_piece(pass * PASS_PIECES + piece, h, w);
-        const index_t out_h = index_t(work.q_h + part.row + h) * LINES + line;
-        const index_t first = index_t(work.q_w + part.column + w) * SW;
+        const index_t out_h = out_row(work, part.row + h, line), first = index_t(work.q_w + part.column + w) * SW;
         const int c = channel + o;
-        if (own >= 8 * PASS_PIECES || !some || out_h >= work.out_height || c >= work.channels || first >= work.out_width)
+        if (own >= 8 * PASS_PIECES || !some || out_h >= work.out_height || c >= work.channels ||
+            first >= work.out_width || !has_image(work, part.row + h))
             continue;
         const int count = int(min(index_t(PIECE), work.out_width - first));
-        const long long at = work.y + c * (long long)work.out_plane + (long long)out_h * work.out_width + first;
+        const long long at = work.y + line_offset(work, part.row + h, c, out_h) + first;
         store_line<ceil_div(PIECE, LANES * VECTOR)>(args, at, count, lane % LANES, LANES, parts,
                                                     SlabRow{slab + o * SLAB_PITCH + piece * PIECE});
     }
@@ -181,8 +194,9 @@ __device__ __forceinline__ void repair_slab(const Work& work, const Part& part, 
         find_piece(pass * PASS_PIECES + i / PIECE % PASS_PIECES, h, w);
         const index_t at = index_t(work.q_w + part.column + w) * SW + i % PIECE;
         float& sum = slab[o * SLAB_PITCH + i % (PASS_PIECES * PIECE)];
-        if (sum != sum && (!FOLDED || line < plan::FOLD) && own < work.channels && at < work.out_width)
-            sum = plain_sum(work, own, index_t(work.q_h + part.row + h) * LINES + line, at);
+        if (sum != sum && (!FOLDED || line < plan::FOLD) && own < work.channels && at < work.out_width &&
+            has_image(work, part.row + h))
+            sum = plain_sum(work, image_of(part.row + h), own, out_row(work, part.row + h, line), at);
     }
     __syncwarp();
 }
@@ -196,10 +210,10 @@ __device__ __forceinline__ void finish_sums(const Work& work, const Part& part, 
     if constexpr (EMPTY_LINES || !(layer::ALL_REACHED_H && layer::ALL_REACHED_W))
         if (work.chunks > 0 &&
             (EMPTY_LINES ||
-             !(all_reached<Vertical, layer::OFFSET_STEP_H>(work.q_h * ROW_STEP, plan::POSITIONS_H * ROW_STEP, work.height,
+             !(all_reached<Vertical, layer::OFFSET_STEP_H>(work.q_h * ROW_STEP, IMAGE_ROWS * ROW_STEP, work.height,
                                                            work.out_height) &&
                all_reached<Horizontal, layer::OFFSET_STEP_W>(work.q_w, plan::POSITIONS_W, work.width, work.out_width))))
-            forget_unreached(work, part.product_row, work.q_h + part.row, work.q_w + part.column + threadIdx.x % 4 * 2,
+            forget_unreached(work, part.product_row, part.row, work.q_w + part.column + threadIdx.x % 4 * 2,
                              sums);
 }
 
@@ -269,12 +283,13 @@ __device__ __forceinline__ void store_strips(const ConvtArgs& args, const Work& 
         for (int k = 0; k < BATCH; ++k) {
             const int i = (item + k) / PARTS_OF_STRIP * AT_ONCE + own, e = (item + k) % PARTS_OF_STRIP * (32 * V) + own_e;
             const int o = i % 8, strip = i / 8, tile = (first + strip) * STRIP_TILES;
-            const index_t h = index_t(work.q_h + part.row + tile / LINE_TILES) * LINES + line;
-            const index_t w = index_t(work.q_w + part.column + tile % LINE_TILES * 8) * SW + e;
+            const int row = part.row + tile / LINE_TILES;
+            const index_t h = out_row(work, row, line), w = index_t(work.q_w + part.column + tile % LINE_TILES * 8) * SW + e;
             const bool exists = any && (COUNT % AT_ONCE == 0 && TURNS % BATCH == 0 || i < COUNT) &&
                                 (OF_STRIP % 32 == 0 || OF_STRIP < 32 || e < STRIP);
-            stored[k] = exists && some && h < work.out_height && channel + o < work.channels && w < work.out_width;
-            to[k] = y + (index_t(channel + o) * work.out_plane + h * work.out_width + w);
+            stored[k] = exists && some && h < work.out_height && channel + o < work.channels && w < work.out_width &&
+                        has_image(work, row);
+            to[k] = y + (line_offset(work, row, channel + o, h) + w);
             outputs[k] = *reinterpret_cast<const Vector<Element, V>*>(
                 slab + (exists ? i * STRIP_PITCH + e * int(sizeof(Element)) : 0));
         }
@@ -302,13 +317,14 @@ __device__ __forceinline__ void repair_strips(const ConvtArgs& args, const Work&
 #pragma unroll 1
     for (int i = threadIdx.x % 32; i < 8 * SLAB_STRIPS * STRIP; i += 32) {
         const int strip = i / STRIP, e = i % STRIP, own = channel + strip % 8, tile = (first + strip / 8) * STRIP_TILES;
-        const index_t h = index_t(work.q_h + part.row + tile / LINE_TILES) * LINES + line;
-        const index_t w = index_t(work.q_w + part.column + tile % LINE_TILES * 8) * SW + e;
+        const int row = part.row + tile / LINE_TILES;
+        const index_t h = out_row(work, row, line), w = index_t(work.q_w + part.column + tile % LINE_TILES * 8) * SW + e;
         Element& output = reinterpret_cast<Element*>(slab + strip * STRIP_PITCH)[e];
         const float value = to_float(output);
-        if (value == value || h >= work.out_height || w >= work.out_width || own >= work.channels) continue;
+        if (value == value || h >= work.out_height || w >= work.out_width || own >= work.channels || !has_image(work, row))
+            continue;
         output = from_float<Element>(
-            epilogue(plain_sum(work, own, h, w), epilogue_channel(args, work.channel + own), 0.0f));
+            epilogue(plain_sum(work, image_of(row), own, h, w), epilogue_channel(args, work.channel + own), 0.0f));
     }
     __syncwarp();
 }

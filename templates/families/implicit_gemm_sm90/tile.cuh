@@ -5,6 +5,8 @@
 // columns are positions, and the sum runs over taps and input channels.
 // Folded, a position is FOLD output rows instead of one row phase, and rows of the product are those times output
 // channels: all meet the same input rows, with weights of zero where an output row has no tap there.
+// Where a batch of small images is many, a tile has the same positions of IMAGES samples: its rows are row 0 of each, row 1
+// of each, and so on, so that a row tap is still one distance for all of them.
 // A block takes one tile after the other. Warpgroups that load turn its input, a chunk of channels at a time, into cells
 // of 16 bytes: neighbouring channels of one pixel, so that a tap is nothing but another first cell. Packed weights come by
 // bulk copies, with each chunk, or once where there is room for all. Teams of the other warpgroups take tiles in turn, 64
@@ -32,6 +34,8 @@ constexpr int BLOCK_CHANNELS = !FOLDED                                          
 constexpr int LINES = FOLDED ? plan::FOLD : SH;      // output rows from one position to the next
 constexpr int ROW_PHASES = FOLDED ? 1 : SH;          // that are tiles of their own
 constexpr int ROW_STEP = FOLDED ? plan::FOLD / SH : 1;  // input rows from one position to the next
+constexpr int IMAGES = plan::IMAGES, IMAGE_ROWS = plan::POSITIONS_H / IMAGES;
+static_assert(IMAGES == 1 || (ROW_STEP == 1 && plan::POSITIONS_H % IMAGES == 0), "rows of all images alternate");
 static_assert(!FOLDED || (plan::FOLD % SH == 0 && BLOCK_CHANNELS > 0), "a position is whole steps of the stride");
 constexpr int CHANNEL_BLOCKS = ceil_div(layer::OUT_PER_GROUP, BLOCK_CHANNELS);
 static_assert(PARTS * STEPS * 2 * CELL == plan::CHUNK * PARTS, "a chunk is whole steps");
@@ -71,7 +75,7 @@ constexpr bool SAME_TAPS_H = FOLDED || KH % layer::TAP_STEP_H == 0;  // in all r
 // Apart, each row tap has stages of its own, with the input rows that it meets; else a stage serves all.
 constexpr bool APART = plan::APART != 0;
 constexpr int STAGE_TAPS_H = APART ? 1 : TAPS_H, SET_TAPS_H = TAPS_H / STAGE_TAPS_H;
-constexpr int TILE_H = (plan::POSITIONS_H - 1) * ROW_STEP + (STAGE_TAPS_H - 1) * TAP_ROWS + 1;
+constexpr int TILE_H = ((IMAGE_ROWS - 1) * ROW_STEP + (STAGE_TAPS_H - 1) * TAP_ROWS + 1) * IMAGES;
 // 16-bit pixels are loaded two at a time, from an even column on.
 constexpr int PAIR = NARROW ? 2 : 1;
 constexpr int FIRST_COLUMN = floor_to(Horizontal::low(), PAIR);

@@ -151,6 +151,12 @@ TEST(ImplicitGemmSm90, RefusalsSayWhy) {
     EXPECT_EQ(refusal(layer, with("fold", "9").c_str()), "fold 9 leaves less than 8 channels of 64 rows");
     EXPECT_EQ(refusal("n1 c64 o64 in64x256 k3x3 s3x1", with("fold", "2").c_str()),
               "fold 2 is no multiple of the stride 3 along height");
+    const std::string images = std::string(kFits) + " images=";
+    EXPECT_EQ(refusal(layer, (images + "2").c_str()), "accepted");
+    EXPECT_EQ(refusal(layer, (images + "0").c_str()), "images is 0, allowed: 1 to 64 that divide positions (height) 2");
+    EXPECT_EQ(refusal(layer, (images + "3").c_str()), "images is 3, allowed: 1 to 64 that divide positions (height) 2");
+    EXPECT_EQ(refusal(layer, (with("fold", "2") + " images=2").c_str()),
+              "images share no tile where a position is several steps of the stride");
     EXPECT_EQ(refusal(layer, with("chunk", "12").c_str()), "chunk 12 does not divide by 8");
     EXPECT_EQ(refusal(layer, with("positions", "2x100").c_str()), "positions (width) 100 does not divide by 8");
     EXPECT_EQ(refusal("n1 c64 o64 in64x256 k3x3 f16", kFits), "chunk 8 does not divide by 16");
@@ -234,6 +240,34 @@ TEST(ImplicitGemmSm90, ResourcesOfVolumes) {
     EXPECT_EQ(tile.packed_bytes(layer), static_cast<std::int64_t>(2 * 3 * 2 * weights)) << "wherever they are kept";
     tile.stages = 5;
     EXPECT_NE(tile.unsupported(layer, kHopper, false), "") << "two stages more, and one than there is room for";
+}
+
+// Small images share tiles, and offsets are then counted through several.
+TEST(ImplicitGemmSm90, ImagesShareTiles) {
+    const Layer layer = parse_layer("n10 c24 o40 in5x6 k4x4 s2 p1 tf32");
+    ImplicitGemmSm90Tile tile;
+    tile = {{20, 8}, 1, 1, 1, 1, 8, 2, 2, 1, 0, 4096};
+    tile.images = 4;
+    ASSERT_EQ(tile.unsupported(layer, kHopper, false), "");
+    EXPECT_EQ(tile.grid(layer, known_shape(layer)).x, 3 * 2) << "row phases";
+    ImplicitGemmSm90Resources resources;
+    EXPECT_EQ(implicit_gemm_sm90_resources(ImplicitGemmLayer::make(layer), tile, kHopper, resources), "");
+    EXPECT_EQ(resources.tile_height, 4 * 6) << "two row taps";
+    bool several = false;
+    for (const ImplicitGemmSm90Tile& found : implicit_gemm_sm90_candidates(layer, kHopper, 100'000))
+        several = several || found.images > 1;
+    EXPECT_TRUE(several);
+    for (const ImplicitGemmSm90Tile& found :
+         implicit_gemm_sm90_candidates(parse_layer("n10 c24 o40 in50x60 k4x4 s2 p1"), kHopper, 100'000))
+        EXPECT_EQ(found.images, 1);
+
+    const Plan alone = choose(parse_layer("c24 o40 k3x3 p1 tf32"), kHopper, {kFits, false});
+    Plan shared = alone;
+    std::get<ImplicitGemmSm90Tile>(shared.tile).images = 2;
+    const Layer large = parse_layer("c24 o40 k3x3 p1 tf32");
+    EXPECT_NO_THROW(check_index_width(large, alone, {4, {6000, 6000}}));
+    EXPECT_THROW(check_index_width(large, shared, {4, {6000, 6000}}), LayerError);
+    EXPECT_NO_THROW(check_index_width(large, shared, {4, {5000, 5000}}));
 }
 
 // Teams give back stages in an order of their own: all turns of a stage are one squad's then.
