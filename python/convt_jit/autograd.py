@@ -4,35 +4,38 @@ from typing import Any, Tuple
 import torch
 from torch import Tensor
 
-from . import dispatch
+from . import _core, dispatch
 
 
-def backward(grad: Tensor, input: Tensor, weight: Tensor, has_bias: bool, arguments: Any,
+def backward(grad: Tensor, input: Tensor, weight: Tensor, arguments: Any,
              wanted: Tuple[bool, bool, bool]) -> Tuple[Any, Any, Any]:
     """Gradients of input, weight and bias, in operations that can be differentiated again.
 
     grad: (N, O, *out), input: (N, C, *in), weight: (C, O/groups, *kernel).
     """
     a = arguments
-    sizes = [weight.shape[1] * a.groups] if has_bias else None
+    sizes = [weight.shape[1] * a.groups] if wanted[2] else None
     return torch.ops.aten.convolution_backward(grad, input, weight, sizes, list(a.stride), list(a.padding),
                                                list(a.dilation), True, list(a.output_padding), a.groups, list(wanted))
 
 
 class ConvTranspose(torch.autograd.Function):
-    """apply(input, weight, bias, call, arguments): `call` as dispatch.find has it; the input has its batch axis."""
+    """apply(input, weight, bias, call, arguments): `call` as dispatch.find has it, and no Refusal; the input has its
+    batch axis."""
 
     @staticmethod
     def forward(ctx: Any, input: Tensor, weight: Tensor, bias: Any, call: Any, arguments: Any) -> Tensor:
         ctx.save_for_backward(input, weight)
-        ctx.arguments, ctx.has_bias = arguments, bias is not None
-        return dispatch.run_found(call, input, weight, bias, arguments)
+        ctx.arguments = arguments
+        try:
+            return call.run(input, weight, bias, None, False)
+        except _core.Error as error:
+            return dispatch.recover(error, call, input, weight, bias, arguments)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
         input, weight = ctx.saved_tensors
-        wanted = (ctx.needs_input_grad[0], ctx.needs_input_grad[1], ctx.has_bias and ctx.needs_input_grad[2])
-        return (*backward(grad, input, weight, ctx.has_bias, ctx.arguments, wanted), None, None)
+        return (*backward(grad, input, weight, ctx.arguments, ctx.needs_input_grad[:3]), None, None)
 
 
 # What Function.apply comes to outside of function transforms (which interception.py leaves to PyTorch), without what it
@@ -49,5 +52,5 @@ def differentiable(kernels: Any, input: Tensor, weight: Tensor, bias: Any, argum
     input, weight, bias = _unwrap(input), _unwrap(weight), None if bias is None else _unwrap(bias)
     if input.dim() == arguments.rank + 1:
         input = input.unsqueeze(0)
-        return _apply(input, weight, bias, dispatch.find(kernels, input, weight, bias, arguments), arguments).squeeze(0)
+        return differentiable(kernels, input, weight, bias, arguments).squeeze(0)
     return _apply(input, weight, bias, call, arguments)

@@ -95,8 +95,14 @@ def run_found(call: Any, input: Tensor, weight: Tensor, bias: Optional[Tensor], 
     try:
         return call.run(input, weight, bias, known, constant)
     except _core.Error as error:
-        y = _with_more_memory(error, lambda: call.run(input, weight, bias, known, constant))
-        return y if y is not None else refused(Refusal.of(error), input, weight, bias, arguments)
+        return recover(error, call, input, weight, bias, arguments, known, constant)
+
+
+def recover(error: Exception, call: Any, input: Tensor, weight: Tensor, bias: Optional[Tensor], arguments: Arguments,
+            known: Optional[Weights] = None, constant: bool = False) -> Tensor:
+    """y after a call.run that failed: by another try, or by PyTorch."""
+    y = _with_more_memory(error, lambda: call.run(input, weight, bias, known, constant))
+    return y if y is not None else refused(Refusal.of(error), input, weight, bias, arguments)
 
 
 def run_fused(kernels: Kernels, input: Tensor, weight: Tensor, bias: Optional[Tensor], arguments: Arguments,

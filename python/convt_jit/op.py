@@ -93,7 +93,6 @@ def _fake_fused(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: A
 def _save(ctx: Any, inputs: Any, output: Any) -> None:
     input, weight, bias, stride, padding, output_padding, groups, dilation = inputs
     ctx.save_for_backward(input, weight)
-    ctx.has_bias = bias is not None
     ctx.arguments = _arguments(weight, stride, padding, output_padding, groups, dilation)
 
 
@@ -102,8 +101,7 @@ def _backward(ctx: Any, grad: Tensor) -> Any:
     unbatched = input.dim() == ctx.arguments.rank + 1
     if unbatched:
         input, grad = input.unsqueeze(0), grad.unsqueeze(0)
-    wanted = (ctx.needs_input_grad[0], ctx.needs_input_grad[1], ctx.has_bias and ctx.needs_input_grad[2])
-    x, w, b = backward(grad, input, weight, ctx.has_bias, ctx.arguments, wanted)
+    x, w, b = backward(grad, input, weight, ctx.arguments, ctx.needs_input_grad[:3])
     return (x.squeeze(0) if unbatched and x is not None else x), w, b, None, None, None, None, None
 
 
