@@ -1,5 +1,6 @@
 #include "engine/launch.h"
 
+#include "driver/context.h"
 #include "driver/memory.h"
 #include "plan/volume.h"
 #include "sim/guarded_memory.h"
@@ -9,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <variant>
 #include <vector>
 
@@ -101,7 +103,9 @@ void launch_main(const Kernel::Impl& kernel, const Tensors& tensors, const Shape
     if (kernel.program && memory.workspace != nullptr)  // what is missing is NaN
         std::memset(memory.workspace, 0xff,
                     static_cast<std::size_t>(workspace_bytes(kernel.layer, kernel.plan, shape)));
-    run_all(Step::main, geometry(kernel.layer, kernel.plan, shape));
+    const int multiprocessors = kernel.module ? driver::device_facts(kernel.device.ordinal()).multiprocessors
+                                              : std::numeric_limits<int>::max();  // the simulator does as it is told
+    run_all(Step::main, geometry(kernel.layer, kernel.plan, shape, multiprocessors));
     if (reduces(kernel.plan)) run_all(Step::reduce, reduce_geometry(kernel.layer, kernel.plan, shape));
 }
 

@@ -1,4 +1,4 @@
-// Fold: neighbouring outputs of a channel as channels of their own. Pure functions.
+// Fold, of `implicit_gemm`: neighbouring outputs of a channel as channels of their own. Pure functions.
 //
 // Of a row of outputs each C neighbours o = C*o' + j - skew, j < C, may be taken for C channels of one output o'. Where
 // C divides the stride S, and the dilation is 1, that is a transposed convolution again: taps k = C*k' + j of stride

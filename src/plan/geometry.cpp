@@ -16,9 +16,11 @@ constexpr std::int64_t kMax32 = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace
 
-Geometry geometry(const Layer& layer, const Plan& plan, const Shape& shape) {
+Geometry geometry(const Layer& layer, const Plan& plan, const Shape& shape, int multiprocessors) {
     return std::visit(
-        [&](const auto& tile) {
+        [&](auto tile) {
+            if constexpr (requires { tile.processors; })
+                tile.processors = std::min(tile.processors, std::max(multiprocessors, 1));
             return Geometry{tile.grid(layer, shape), static_cast<std::uint32_t>(tile.threads(layer)),
                             tile.shared_bytes(layer)};
         },

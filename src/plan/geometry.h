@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace convt_jit {
 
@@ -16,7 +17,9 @@ struct Geometry {
     std::size_t shared_bytes = 0;
 };
 
-[[nodiscard]] Geometry geometry(const Layer& layer, const Plan& plan, const Shape& shape);
+// multiprocessors: of the GPU; a grid that is made for more is made smaller.
+[[nodiscard]] Geometry geometry(const Layer& layer, const Plan& plan, const Shape& shape,
+                                int multiprocessors = std::numeric_limits<int>::max());
 // Threads and shared memory do not depend on the shape.
 [[nodiscard]] std::uint32_t threads_per_block(const Layer& layer, const Plan& plan);
 [[nodiscard]] std::size_t shared_bytes_per_block(const Layer& layer, const Plan& plan);

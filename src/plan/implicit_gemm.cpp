@@ -78,6 +78,7 @@ struct Space {
     Fold fold = {1, 1};
     std::vector<int> warp_rows = {0};
     bool pairs = false;  // chunks of half a step
+    bool rings = false;  // more than two stages of 16-bit types
 };
 
 // Adds every tile of the space that the arch has room for, with its modelled time.
@@ -119,6 +120,7 @@ void add_tiles(const Layer& whole, const Arch& arch, const Space& space, std::ve
                         for (const int chunk : {unit / 2, unit, 2 * unit, 4 * unit}) {
                             if (chunk < unit && !(space.pairs && wants_pairs(layer, unit))) continue;
                             for (const int stages : {2, 3, 4}) {
+                                if (stages > 2 && layer.element_bytes == 2 && !space.rings) continue;
                                 tile.chunk = chunk;
                                 tile.stages = stages;
                                 for (const int rows : space.warp_rows) {
@@ -136,8 +138,8 @@ bool quicker(const Found& a, const Found& b) { return a.first < b.first; }
 
 }  // namespace
 
-// Folds, other rows of a warp and pairs of taps are candidates; no GPU has said yet where the default choice should
-// take them.
+// Folds where there is another way, other rows of a warp, pairs of taps and longer rings of 16-bit types are
+// candidates; no GPU has said yet where the default choice should take them.
 ImplicitGemmTile ImplicitGemmTile::standard(const Layer& layer, const Arch& arch) {
     std::vector<Found> found;
     add_tiles(layer, arch, {}, found);
@@ -151,7 +153,7 @@ ImplicitGemmTile ImplicitGemmTile::standard(const Layer& layer, const Arch& arch
 
 std::vector<ImplicitGemmTile> implicit_gemm_candidates(const Layer& layer, const Arch& arch, std::size_t most) {
     std::vector<Found> found;
-    for (const Fold& fold : folds(layer)) add_tiles(layer, arch, {fold, {0, 2, 4, 8}, true}, found);
+    for (const Fold& fold : folds(layer)) add_tiles(layer, arch, {fold, {0, 2, 4, 8}, true, true}, found);
     std::stable_sort(found.begin(), found.end(), quicker);
     std::vector<ImplicitGemmTile> tiles;
     for (std::size_t i = 0; i < std::min(most, found.size()); ++i) tiles.push_back(found[i].second);

@@ -30,7 +30,7 @@ struct ImplicitGemmTile {
     int warps_m = 2, warps_n = 2;
     int chunk = 8;       // input channels that are staged at a time
     int stages = 3;      // chunks in shared memory
-    int join = 0;        // column taps of 8 words that tensor cores add up before they join the total; 0: all
+    int join = 0;        // steps of 8 words that tensor cores add up before they join the total; 0: all
     int min_blocks = 1;  // that the compiler is to leave registers for on a multiprocessor
     int order = kPlanes;
     int split = 1;      // blocks that share the sums of a tile, each some of its chunks; a second kernel adds them

@@ -1,10 +1,12 @@
 #include "plan/implicit_gemm_resources.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <vector>
 
 namespace convt_jit {
 namespace {
@@ -57,7 +59,6 @@ ImplicitGemmLayer ImplicitGemmLayer::make(const Layer& layer, const Fold& fold) 
     result.mean_taps_h = static_cast<double>(axes[1].kernel) / static_cast<double>(axes[1].stride);
     result.depth_kernel = static_cast<int>(axes[0].kernel);
     result.depth_taps = static_cast<int>(taps_d);
-    result.kernel_depth = static_cast<int>(axes[0].kernel);
     result.mean_depth_taps = static_cast<double>(axes[0].kernel) / static_cast<double>(axes[0].stride);
     result.groups = static_cast<int>(layer.groups);
     result.in_per_group = static_cast<int>(layer.in_channels_per_group());
@@ -95,10 +96,19 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
     r.threads = 32 * t.warps_m * t.warps_n;
     r.warp_m = t.block_channels / 16 / t.warps_m;
     r.warp_n = static_cast<int>(tiles / t.warps_n);
+    const auto holds = [&](std::int64_t rows) {
+        return r.warp_n % rows == 0 && row_tiles % (r.warp_n / rows) == 0 && t.positions[0] % rows == 0;
+    };
     r.warp_rows = t.warp_rows > 0 ? t.warp_rows : static_cast<int>((r.warp_n + row_tiles - 1) / row_tiles);
-    if (r.warp_n % r.warp_rows != 0 || row_tiles % (r.warp_n / r.warp_rows) != 0 || t.positions[0] % r.warp_rows != 0)
-        return fmt::format("a warp has {} times 8 positions in {} rows, which does not divide {} rows of {}", r.warp_n,
-                           r.warp_rows, t.positions[0], row_tiles);
+    if (!holds(r.warp_rows)) {
+        std::vector<int> allowed;
+        if (holds((r.warp_n + row_tiles - 1) / row_tiles)) allowed.push_back(0);
+        for (int rows = 1; rows <= t.positions[0]; ++rows)
+            if (holds(rows)) allowed.push_back(rows);
+        if (t.warp_rows > 0) return fmt::format("warp_rows is {}, allowed: {}", t.warp_rows, fmt::join(allowed, ", "));
+        return fmt::format("a warp has {} times 8 positions of rows of {}: neither a part of a row nor whole rows",
+                           r.warp_n, row_tiles);
+    }
     r.shares_rows = r.warp_rows > 1 && layer.taps_h > 1 && layer.same_taps_h;
     r.chunks = layer.depth_taps * ((layer.in_per_group + t.chunk - 1) / t.chunk);
     if (t.split > 32) return fmt::format("split is {}, allowed: 1 to 32", t.split);
@@ -107,7 +117,6 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
     r.chunks = (r.chunks + t.split - 1) / t.split;
     const int stages = std::min(t.stages, r.chunks);
     if (stages < 2 && r.chunks > 1) return "a ring needs two stages";
-    if (layer.element_bytes == 2 && stages > 2) return "input of 16-bit elements has two stages";
 
     const int vector = 16 / layer.element_bytes;
     r.tile_height = t.positions[0] + layer.reach_h;
@@ -131,7 +140,7 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
 
     // [group][channel block][row phase][depth tap][chunk] times a stage's weights; in f64, where nothing overflows.
     const double packed = 4.0 * layer.groups * layer.blocks_of(t.block_channels) * layer.used_rows *
-                          layer.kernel_depth * std::ceil(static_cast<double>(layer.in_per_group) / t.chunk) *
+                          layer.depth_kernel * std::ceil(static_cast<double>(layer.in_per_group) / t.chunk) *
                           static_cast<double>(weights);
     if (packed > kMostPackedBytes)
         return fmt::format("the packed weights take {:.0f} bytes, allowed: up to {:.0f}", packed, kMostPackedBytes);

@@ -27,9 +27,8 @@ struct ImplicitGemmLayer {
     AxisParameters vertical;
     double mean_taps_h = 1;  // over the row phases
     int used_rows = 1;       // row phases that have taps
-    int depth_kernel = 1;
-    int depth_taps = 1;    // of one output depth, at most
-    int kernel_depth = 1;  // of all
+    int depth_taps = 1;      // of one output depth, at most
+    int depth_kernel = 1;    // of all
     double mean_depth_taps = 1;
     int groups = 1, in_per_group = 1, out_per_group = 1;
     int fold = 1;       // rows of the product that are outputs of one channel

@@ -34,7 +34,7 @@ struct ImplicitGemmSm90Tile {
     int processors = 132;  // multiprocessors that the grid is made for: a block takes one tile after the other
     int fold = 1;          // output rows that share a product; 1: row phases are tiles of their own
     int storers = 0;       // warpgroups that store; 0: those that multiply do
-    int store_width = 1;   // elements of one store, where a launch's pointers and rows allow it; else lines
+    int store_width = 1;   // elements of one store, where a launch's pointers and rows allow it; else one
     int apart = 0;         // 1: each row tap has stages of its own; 0: a stage serves all of them
     int images = 1;        // samples that the rows of a tile are of, a row of each in turn
 

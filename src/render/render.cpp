@@ -18,8 +18,8 @@ constexpr const char* kPieces[] = {"device/args.cuh", "device/arithmetic.cuh", "
 constexpr const char* kTiledPieces[] = {"device/axis.cuh", "device/place.cuh", "device/store.cuh"};
 
 // The pieces of a family's own folder, those that it has.
-constexpr const char* kFamilyPieces[] = {"tile.cuh",     "weights.cuh", "loads.cuh",
-                                         "products.cuh", "stores.cuh",  "kernel.cu"};
+constexpr const char* kFamilyPieces[] = {"tile.cuh",  "weights.cuh", "loads.cuh",  "products.cuh", "sums.cuh",
+                                         "lines.cuh", "strips.cuh",  "stores.cuh", "kernel.cu"};
 
 void append(std::string& source, const std::string& name) {
     source += fmt::format("#line 1 \"{}\"\n", name);

@@ -80,13 +80,8 @@ const unsigned (*share_in_warp(const unsigned (&mine)[WORDS], const char* file =
 extern "C" {
 float fmaf(float, float, float);
 float expf(float);
-float logf(float);
 float tanhf(float);
-float erff(float);
 float erfcf(float);
-float sqrtf(float);
-float fabsf(float);
-float floorf(float);
 float fminf(float, float);
 float fmaxf(float, float);
 double fma(double, double, double);
@@ -136,7 +131,6 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
     for (int i = 0; i < 4; ++i) result |= unsigned(bytes >> (selector >> 4 * i & 7) * 8 & 0xff) << 8 * i;
     return result;
 }
-inline unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)a * b >> 32); }
 
 #define CONVT_SIM_MIN_MAX(T)                                   \
     inline constexpr T min(T a, T b) { return b < a ? b : a; } \

@@ -76,11 +76,11 @@ TEST_P(Matrices, MatchTheDefinition) {
     for (const char* type : {"", " tf32", " f16", " bf16"})
         for (const int order : {0, 1}) {
             const Layer layer = parse_layer(fmt::format("{}{}", GetParam().layer, type));
-            const bool narrow = size_of(layer.dtype) == 2;  // twice the channels in a word, and two stages
+            const bool narrow = size_of(layer.dtype) == 2;  // twice the channels in a word
             RunOptions options;
-            options.prepare.plan = fmt::format("implicit_gemm {} chunk={} stages={} order={} index={}", GetParam().tile,
-                                               GetParam().chunk * (narrow ? 2 : 1), narrow ? 2 : GetParam().stages,
-                                               order, narrow ? 64 : 32);
+            options.prepare.plan =
+                fmt::format("implicit_gemm {} chunk={} stages={} order={} index={}", GetParam().tile,
+                            GetParam().chunk * (narrow ? 2 : 1), GetParam().stages, order, narrow ? 64 : 32);
             EXPECT_EQ(check(engine(), device, layer, known_shape(layer), seed++, {}, options), "")
                 << options.prepare.plan;
         }
@@ -118,7 +118,7 @@ TEST_P(SharedSums, MatchTheDefinitionEachTime) {
             RunOptions options;
             options.prepare.plan =
                 fmt::format("implicit_gemm {} chunk={} stages={} order={} index={}", GetParam().tile, GetParam().chunk,
-                            narrow ? 2 : GetParam().stages, in_place ? 0 : 1, in_place ? 64 : 32);
+                            GetParam().stages, in_place ? 0 : 1, in_place ? 64 : 32);
             if (narrow && GetParam().chunk % 16 != 0) continue;
             options.residual_is_y = in_place;
             // Aligned and not, by the seed.

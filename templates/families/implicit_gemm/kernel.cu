@@ -67,13 +67,22 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
         }
         copy_async_wait<0>();
     } else {
+        // Of weights several chunks are under way, of input the next one, in registers.
+        constexpr int AHEAD = STAGES > 1 ? STAGES - 1 : 1;
         [[maybe_unused]] Held held;
+        const auto copy = [&](int chunk) {
+            if (chunk < chunks)
+                with_chunk(chunk, [&](const Element*, int, const unsigned* weights) {
+                    copy_weights(weights, weight_stage(chunk), rows.taps);
+                });
+            copy_async_commit();
+        };
         const auto begin = [&](int chunk) {
-            with_chunk(chunk, [&](const Element* from, int channels, const unsigned* weights) {
-                copy_weights(weights, weight_stage(chunk), rows.taps);
-                copy_async_commit();
-                if (aligned) load_held(place, rows, from, channels, held);
-            });
+            copy(chunk + AHEAD - 1);
+            if (aligned)
+                with_chunk(chunk, [&](const Element* from, int channels, const unsigned*) {
+                    load_held(place, rows, from, channels, held);
+                });
         };
         const auto end = [&](int chunk) {
             if (aligned)
@@ -82,9 +91,10 @@ __device__ __forceinline__ void compute_block(const ConvtArgs& args, const Place
                 with_chunk(chunk, [&](const Element* from, int channels, const unsigned*) {
                     zip_input(place, rows, input_stage(chunk), from, channels);
                 });
-            copy_async_wait<0>();
+            copy_async_wait<AHEAD - 1>();
             __syncthreads();
         };
+        for (int chunk = 0; chunk < AHEAD - 1; ++chunk) copy(chunk);
 #pragma unroll 1
         for (int next = 0; next <= chunks; ++next) {  // it flies while the one before is multiplied
             if (next < chunks) begin(next);

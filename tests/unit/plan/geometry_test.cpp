@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <vector>
 
 namespace convt_jit {
@@ -21,6 +22,26 @@ TEST(Geometry, CoversTheOutput) {
     EXPECT_EQ(g.grid.x, 3 * 4);
     EXPECT_EQ(g.grid.y, 3);
     EXPECT_EQ(g.grid.z, 3);
+}
+
+// A grid that goes around its tiles is no larger than the GPU, and keeps to whole sets of resident weights.
+TEST(Geometry, OfTilesInTurnFitsTheGpu) {
+    const Layer layer = parse_layer("n8 c64 o128 in256x256 k3x3 s2 p1 f16");
+    const auto blocks = [&](const char* resident, int multiprocessors) {
+        const Plan plan = choose(
+            layer, {90, 'a'},
+            {std::string("implicit_gemm_sm90 positions=2x64 groups_m=1 groups_n=2 teams=1 loaders=1 chunk=16 stages=3 "
+                         "min_blocks=1 processors=132 fold=1 storers=0 apart=0 images=1 resident=") +
+                 resident,
+             false});
+        return geometry(layer, plan, known_shape(layer), multiprocessors).grid.x;
+    };
+    EXPECT_EQ(blocks("0", 200), 132);
+    EXPECT_EQ(blocks("0", 114), 114);
+    EXPECT_EQ(blocks("1", 114), 112) << "four sets: two blocks of channels, two row phases";
+    EXPECT_EQ(blocks("1", 3), 4);
+    const Plan plan = choose(layer, kHopper, {"direct", false});
+    EXPECT_EQ(geometry(layer, plan, known_shape(layer), 1).grid.x, geometry(layer, plan, known_shape(layer)).grid.x);
 }
 
 TEST(Geometry, LaunchesHoldAWholeGridOnce) {

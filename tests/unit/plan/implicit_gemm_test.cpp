@@ -105,11 +105,14 @@ TEST(ImplicitGemm, RefusalsSayWhy) {
     EXPECT_EQ(with("c64 o64 k3x3 f16",
                    "implicit_gemm positions=4x32 block_channels=64 warps_m=2 warps_n=4 chunk=16 "
                    "stages=3"),
-              "input of 16-bit elements has two stages");
+              "accepted");
     EXPECT_EQ(with("c64 o64 k3x3",
                    "implicit_gemm positions=4x24 block_channels=64 warps_m=2 warps_n=6 chunk=8 "
                    "stages=2"),
-              "a warp has 2 times 8 positions in 1 rows, which does not divide 4 rows of 3");
+              "a warp has 2 times 8 positions of rows of 3: neither a part of a row nor whole rows");
+    EXPECT_EQ(with("c64 o64 k3x3",
+                   "implicit_gemm positions=8x16 block_channels=64 warps_m=2 warps_n=2 chunk=8 stages=2 warp_rows=3"),
+              "warp_rows is 3, allowed: 0, 4, 8");
     EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm stages=1"), "a ring needs two stages");
     EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm chunk=16 stages=2 split=5"),
               "split is 5, and there are no more than 4 chunks to share");
