@@ -18,7 +18,7 @@ int join_of(const Layer& layer) { return layer.dtype == DType::f32 && layer.prec
 
 constexpr int kMostSplit = 16;
 
-std::vector<int> widths(const UnrolledWork& work) {
+std::vector<int> widths(const Workload& work) {
     std::vector<int> result = {16, 32, 64, 128, 256};
     const auto own = static_cast<int>(std::min<std::int64_t>(ceil_div(work.positions[1], 8) * 8, 512));
     if (own <= 128 && std::find(result.begin(), result.end(), own) == result.end()) result.push_back(own);
@@ -85,7 +85,7 @@ struct Space {
 void add_tiles(const Layer& whole, const Arch& arch, const Space& space, std::vector<Found>& found) {
     const ImplicitGemmLayer layer = ImplicitGemmLayer::make(whole, space.fold);
     if (!layer.refusal.empty()) return;
-    const UnrolledWork work = UnrolledWork::make(whole);
+    const Workload work = Workload::make(whole);
     const int unit = 8 * layer.word_channels();
     ImplicitGemmTile tile;
     tile.fold = space.fold;
@@ -174,7 +174,7 @@ double ImplicitGemmTile::modelled_cycles(const Layer& layer, const Arch& arch) c
     const ImplicitGemmLayer parts = ImplicitGemmLayer::make(layer, fold);
     ImplicitGemmResources resources;
     (void)implicit_gemm_resources(parts, *this, resources);
-    return implicit_gemm_cycles(parts, UnrolledWork::make(layer), *this, resources, arch);
+    return implicit_gemm_cycles(parts, Workload::make(layer), *this, resources, arch);
 }
 
 std::size_t ImplicitGemmTile::shared_bytes(const Layer& layer) const {

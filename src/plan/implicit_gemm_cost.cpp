@@ -14,23 +14,29 @@ constexpr double kIdleWarps = 2;         // that wait while the others work
 constexpr double kAnotherLaunch = 5000;  // cycles between two kernels
 constexpr double kOverlap = 0.2;         // of what is not the bottleneck and still takes time
 
-}  // namespace
-
-double implicit_gemm_blocks(const ImplicitGemmLayer& layer, const UnrolledWork& work, const ImplicitGemmTile& t) {
-    const double channel_blocks = layer.blocks_of(t.block_channels);
-    const double tiles_h = std::ceil(static_cast<double>(work.positions[0]) / t.positions[0]);
-    const double tiles_w = std::ceil(static_cast<double>(work.positions[1]) / t.positions[1]);
-    return static_cast<double>(work.samples) * tiles_h * tiles_w * channel_blocks * work.groups * layer.row_phases *
-           t.split;
+// Tiles of a launch, along each of what they divide.
+struct Tiles {
+    double channels, height, width;
+};
+Tiles tiles_of(const ImplicitGemmLayer& layer, const Workload& work, const ImplicitGemmTile& t) {
+    return {static_cast<double>(layer.blocks_of(t.block_channels)),
+            std::ceil(static_cast<double>(work.positions[0]) / t.positions[0]),
+            std::ceil(static_cast<double>(work.positions[1]) / t.positions[1])};
 }
 
-double implicit_gemm_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& work, const ImplicitGemmTile& t,
+}  // namespace
+
+double implicit_gemm_blocks(const ImplicitGemmLayer& layer, const Workload& work, const ImplicitGemmTile& t) {
+    const Tiles tiles = tiles_of(layer, work, t);
+    return static_cast<double>(work.samples) * tiles.height * tiles.width * tiles.channels * work.groups *
+           layer.row_phases * t.split;
+}
+
+double implicit_gemm_cycles(const ImplicitGemmLayer& layer, const Workload& work, const ImplicitGemmTile& t,
                             const ImplicitGemmResources& r, const Arch& arch) {
-    const UnrolledAxis& h = layer.horizontal;
+    const PhasedAxis& h = layer.horizontal;
     const double element = layer.element_bytes;
-    const double channel_blocks = layer.blocks_of(t.block_channels);
-    const double tiles_h = std::ceil(static_cast<double>(work.positions[0]) / t.positions[0]);
-    const double tiles_w = std::ceil(static_cast<double>(work.positions[1]) / t.positions[1]);
+    const auto [channel_blocks, tiles_h, tiles_w] = tiles_of(layer, work, t);
     const double blocks = implicit_gemm_blocks(layer, work, t);
     const double full = static_cast<double>(work.positions[0]) / (tiles_h * t.positions[0]) *
                         static_cast<double>(work.positions[1]) / (tiles_w * t.positions[1]);

@@ -18,7 +18,7 @@ constexpr std::array<std::array<int, 3>, 7> kGroups = {
     {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {3, 1, 1}, {1, 1, 2}, {2, 1, 2}, {1, 2, 2}}};
 
 // Folds that fill the rows of a product with the channels of a group or the phases of the stride.
-std::vector<int> useful_folds(const ImplicitGemmLayer& layer, const UnrolledWork& work, int groups_m) {
+std::vector<int> useful_folds(const ImplicitGemmLayer& layer, const Workload& work, int groups_m) {
     const std::int64_t stride = layer.vertical.stride, lines = work.positions[0] * stride;
     const std::int64_t most = std::min<std::int64_t>(8 * groups_m, lines);
     std::vector<int> folds;
@@ -48,7 +48,7 @@ std::vector<int> useful_widths(std::int64_t positions) {
 }
 
 // Samples that may share a tile: of batches of images so small that one is little work.
-std::vector<int> useful_images(const Layer& layer, const UnrolledWork& work) {
+std::vector<int> useful_images(const Layer& layer, const Workload& work) {
     constexpr std::int64_t kMostPositions = 512;
     std::vector<int> result;
     const std::int64_t positions = work.positions[0] * work.positions[1], batch = layer.batch.value_or(1);
@@ -62,7 +62,7 @@ std::vector<Found> all_tiles(const Layer& whole, const Arch& arch, bool several)
     const ImplicitGemmLayer layer = ImplicitGemmLayer::make(whole);
     std::vector<Found> found;
     if (!layer.refusal.empty() || arch.number != 90) return found;
-    const UnrolledWork work = UnrolledWork::make(whole);
+    const Workload work = Workload::make(whole);
     const int unit = 32 / layer.element_bytes;
     ImplicitGemmSm90Tile tile;
     tile.store_width = work.store_width;
@@ -154,7 +154,7 @@ double ImplicitGemmSm90Tile::modelled_cycles(const Layer& whole, const Arch& arc
     ImplicitGemmSm90Resources resources;
     if (!layer.refusal.empty() || !implicit_gemm_sm90_resources(layer, *this, arch, resources).empty())
         return std::numeric_limits<double>::infinity();
-    return implicit_gemm_sm90_cycles(layer, UnrolledWork::make(whole), *this, resources);
+    return implicit_gemm_sm90_cycles(layer, Workload::make(whole), *this, resources);
 }
 
 std::string ImplicitGemmSm90Tile::unsupported(const Layer& layer, const Arch& arch, bool exact_nonfinite) const {

@@ -31,9 +31,9 @@ constexpr double kSmallBlocks = 1.3, kShortRing = 0.14;
 
 }  // namespace
 
-double implicit_gemm_sm90_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& work,
-                                 const ImplicitGemmSm90Tile& t, const ImplicitGemmSm90Resources& r) {
-    const UnrolledAxis& h = layer.horizontal;
+double implicit_gemm_sm90_cycles(const ImplicitGemmLayer& layer, const Workload& work, const ImplicitGemmSm90Tile& t,
+                                 const ImplicitGemmSm90Resources& r) {
+    const PhasedAxis& h = layer.horizontal;
     const bool folded = t.fold > 1;
     const double element = layer.element_bytes, channels = r.block_channels;
     const double channel_blocks = std::ceil(layer.out_per_group / channels);

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "plan/implicit_gemm_sm90_resources.h"
-#include "plan/unrolled_cost.h"
+#include "plan/workload.h"
 
 namespace convt_jit {
 
 // Clock cycles of a whole GPU, in the unit of the other families' models.
-[[nodiscard]] double implicit_gemm_sm90_cycles(const ImplicitGemmLayer& layer, const UnrolledWork& work,
+[[nodiscard]] double implicit_gemm_sm90_cycles(const ImplicitGemmLayer& layer, const Workload& work,
                                                const ImplicitGemmSm90Tile& tile,
                                                const ImplicitGemmSm90Resources& resources);
 

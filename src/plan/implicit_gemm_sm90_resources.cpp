@@ -1,5 +1,7 @@
 #include "plan/implicit_gemm_sm90_resources.h"
 
+#include "plan/rounding.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,8 +34,6 @@ std::int64_t folded_taps(const AxisParameters& axis, int lines) {
     return high - low + 1;
 }
 
-std::int64_t pitch(std::int64_t n, int rest) { return n + (rest + 32 - n % 32) % 32; }
-
 // Of a warp's strips of finished outputs. run, own: 8 positions each, of one product and of a warpgroup.
 std::int64_t strip_bytes(const ImplicitGemmLayer& layer, const ImplicitGemmSm90Tile& t, std::int64_t run,
                          std::int64_t own) {
@@ -61,7 +61,7 @@ std::int64_t piece_bytes(const ImplicitGemmLayer& layer, const ImplicitGemmSm90T
 std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const ImplicitGemmSm90Tile& t,
                                          const Arch& arch, ImplicitGemmSm90Resources& r) {
     if (arch.number != 90) return fmt::format("implicit_gemm_sm90 needs sm_90a, not {}", to_string(arch));
-    const UnrolledAxis& h = layer.horizontal;
+    const PhasedAxis& h = layer.horizontal;
     for (const int n : {t.positions[0], t.positions[1], t.groups_m, t.groups_n, t.teams, t.loaders, t.chunk, t.stages,
                         t.join, t.min_blocks, t.processors})
         if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);

@@ -19,14 +19,14 @@ constexpr std::int64_t kLongSum = 140;
 class Search {
 public:
     Search(const Layer& layer, const Arch& arch)
-        : layer_(UnrolledLayer::make(layer)), work_(UnrolledWork::make(layer)), arch_(arch) {
+        : layer_(UnrolledLayer::make(layer)), work_(Workload::make(layer)), arch_(arch) {
         const std::int64_t taps_h = most_taps(layer_.vertical), taps_w = most_taps(layer_.horizontal);
         longest_sum_ = taps_h * taps_w * layer_.depth_taps * layer_.in_per_group;
         products_of_channel_ = taps_h * taps_w;
     }
 
     [[nodiscard]] const UnrolledLayer& layer() const { return layer_; }
-    [[nodiscard]] const UnrolledWork& work() const { return work_; }
+    [[nodiscard]] const Workload& work() const { return work_; }
 
     // Infinite where the tile cannot be had.
     [[nodiscard]] double cycles(const UnrolledTile& tile) const {
@@ -52,14 +52,14 @@ public:
     }
 
 private:
-    static std::int64_t most_taps(const UnrolledAxis& axis) {
+    static std::int64_t most_taps(const PhasedAxis& axis) {
         int most = 1;
-        for (const UnrolledAxis::Reach& phase : axis.phases) most = std::max(most, phase.taps);
+        for (const PhasedAxis::Reach& phase : axis.phases) most = std::max(most, phase.taps);
         return most;
     }
 
     UnrolledLayer layer_;
-    UnrolledWork work_;
+    Workload work_;
     Arch arch_;
     std::int64_t longest_sum_ = 1, products_of_channel_ = 1;
 };
@@ -69,7 +69,7 @@ class Space {
 public:
     using Point = std::vector<std::size_t>;
 
-    Space(const UnrolledLayer& layer, const UnrolledWork& work) {
+    Space(const UnrolledLayer& layer, const Workload& work) {
         const auto smaller = [](std::initializer_list<int> values, std::int64_t most) {
             std::vector<int> result;
             for (const int value : values)

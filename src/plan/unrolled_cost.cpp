@@ -3,7 +3,6 @@
 #include "plan/multiprocessor.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace convt_jit {
@@ -13,60 +12,11 @@ constexpr double kIdleWarps = 3;   // that wait while the others work
 constexpr double kOverlap = 0.12;  // of what is not the bottleneck and still takes time
 constexpr double kLineEnds = 60;   // bytes that a line costs beyond its own
 
-// Sizes are taken coarsely where they are large, so that layers which differ little share a kernel, and share it with
-// the layer that knows no size. What is not large is taken for what it is: tiles that fit leave nothing undone.
-// Signals in one dimension come in any length, so theirs is rounded up to three significant bits.
-constexpr std::int64_t kLargeHeight = 512, kLargeWidth = 1 << 13, kManySamples = 64, kManyPositions = 1 << 14;
-
-std::int64_t bucket_of_height(std::int64_t size) {
-    constexpr std::int64_t kMost = 128;
-    return size > kMost ? kLargeHeight
-           : size > 8
-               ? ceil_div(size, 2) * 2
-               : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1))));
-}
-std::int64_t bucket_of_width(std::int64_t size, bool signal) {
-    constexpr std::int64_t kMost = 2048;
-    if (size > kMost) return kLargeWidth;
-    if (signal && size > 8) {
-        const std::int64_t step = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size))) / 4;
-        size = ceil_div(size, step) * step;
-    }
-    return size > 8 ? ceil_div(size, 8) * 8 : bucket_of_height(size);
-}
-
 }  // namespace
 
-UnrolledWork UnrolledWork::make(const Layer& layer) {
-    UnrolledWork work;
-    work.groups = static_cast<int>(std::min<std::int64_t>(layer.groups, 1 << 20));
-    work.samples = kManySamples;
-    work.positions = {1, 1};
-    const bool known = !layer.input.empty();
-    const auto axes = axes_3d(layer);
-    const Dims out = known ? output_size(layer, layer.input) : Dims();
-    const int missing = 3 - layer.spatial_dims();
-    std::int64_t samples = layer.batch.value_or(kManySamples), all = samples;
-    for (int axis = 0; axis < layer.spatial_dims(); ++axis) {
-        const auto a = static_cast<std::size_t>(axis + missing);
-        const std::int64_t size = known ? ceil_div(out[axis], axes[a].stride) : kLargeWidth;
-        if (a == 0)
-            samples = known ? samples * out[axis] : kManySamples;
-        else
-            work.positions[a - 1] = a == 1 ? bucket_of_height(size) : bucket_of_width(size, layer.spatial_dims() == 1);
-        all = known ? std::min(all * size, kManyPositions) : kManyPositions;
-    }
-    if (known && all < kManyPositions)
-        work.samples =
-            static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(samples, 1))));
-    work.store_width = layer.dtype == DType::f32 ? 4 : 8;
-    while (known && out[layer.spatial_dims() - 1] % work.store_width != 0) work.store_width /= 2;
-    return work;
-}
-
-double unrolled_cycles(const UnrolledLayer& layer, const UnrolledWork& work, const UnrolledTile& t,
+double unrolled_cycles(const UnrolledLayer& layer, const Workload& work, const UnrolledTile& t,
                        const UnrolledResources& r, const Arch& arch) {
-    const UnrolledAxis &v = layer.vertical, &h = layer.horizontal;
+    const PhasedAxis &v = layer.vertical, &h = layer.horizontal;
     const double element = layer.element_bytes;
     const double channel_blocks = std::ceil(static_cast<double>(layer.out_per_group) / t.block_channels);
     const double tiles_h = std::ceil(static_cast<double>(work.positions[0]) / t.positions[0]);

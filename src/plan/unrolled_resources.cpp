@@ -1,6 +1,6 @@
 #include "plan/unrolled_resources.h"
 
-#include "layer/phases.h"
+#include "plan/rounding.h"
 
 #include <fmt/format.h>
 
@@ -10,39 +10,10 @@
 namespace convt_jit {
 namespace {
 
-constexpr int kMostOffset = 64;  // a wider halo has no place in registers
 constexpr int kMostCode = 3000;
 constexpr int kMostRegisters = 224;
 
-int modulo(int a, int b) { return (a % b + b) % b; }
-int round_up(int a, int b) { return (a + b - 1) / b * b; }
-
 }  // namespace
-
-bool UnrolledAxis::fits(const AxisParameters& axis) {
-    const Halo range = halo(axis);
-    return axis.kernel <= kMost && axis.stride <= kMost && -range.lowest <= kMostOffset && range.highest <= kMostOffset;
-}
-
-UnrolledAxis UnrolledAxis::make(const AxisParameters& axis) {
-    UnrolledAxis result;
-    result.taps = static_cast<int>(axis.kernel);
-    result.stride = static_cast<int>(axis.stride);
-    const Halo range = halo(axis);
-    result.low = static_cast<int>(range.lowest);
-    result.high = static_cast<int>(range.highest);
-    const AxisPhases all = axis_phases(axis.kernel, axis.stride, axis.pad, axis.dilation);
-    result.used = 0;
-    for (std::size_t r = 0; r < all.phases.size(); ++r) {
-        const Phase& phase = all.phases[r];
-        if (phase.taps == 0) continue;
-        ++result.used;
-        result.phases[r] = {static_cast<int>(phase.taps),
-                            static_cast<int>(phase.first_offset - (phase.taps - 1) * all.offset_step),
-                            static_cast<int>(phase.first_offset)};
-    }
-    return result;
-}
 
 UnrolledLayer UnrolledLayer::make(const Layer& layer) {
     UnrolledLayer result;
@@ -52,10 +23,10 @@ UnrolledLayer UnrolledLayer::make(const Layer& layer) {
         return result;
     }
     for (const std::size_t a : {1, 2})
-        if (!UnrolledAxis::fits(axes[a])) {
+        if (!PhasedAxis::fits(axes[a])) {
             result.refusal =
                 fmt::format("unrolled serves kernels and strides up to {} and halos up to {} along height and width",
-                            UnrolledAxis::kMost, kMostOffset);
+                            PhasedAxis::kMost, PhasedAxis::kMostOffset);
             return result;
         }
     constexpr std::int64_t kMostDepthTaps = 4096, kMostChannels = 1 << 20;
@@ -66,8 +37,8 @@ UnrolledLayer UnrolledLayer::make(const Layer& layer) {
             fmt::format("unrolled serves up to {} depth taps and {} channels", kMostDepthTaps, kMostChannels);
         return result;
     }
-    result.vertical = UnrolledAxis::make(axes[1]);
-    result.horizontal = UnrolledAxis::make(axes[2]);
+    result.vertical = PhasedAxis::make(axes[1]);
+    result.horizontal = PhasedAxis::make(axes[2]);
     result.depth_taps = static_cast<int>(depth_taps);
     result.in_per_group = static_cast<int>(layer.in_channels_per_group());
     result.out_per_group = static_cast<int>(layer.out_channels_per_group());
@@ -76,7 +47,7 @@ UnrolledLayer UnrolledLayer::make(const Layer& layer) {
 }
 
 std::string unrolled_resources(const UnrolledLayer& layer, const UnrolledTile& t, UnrolledResources& r) {
-    const UnrolledAxis &v = layer.vertical, &h = layer.horizontal;
+    const PhasedAxis &v = layer.vertical, &h = layer.horizontal;
     const int vector = 16 / layer.element_bytes;
     for (const int n :
          {t.positions[0], t.positions[1], t.rows, t.columns, t.channels, t.channel_threads, t.block_channels,
@@ -124,7 +95,7 @@ std::string unrolled_resources(const UnrolledLayer& layer, const UnrolledTile& t
     int window_height = t.rows + v.high - v.low;
     if (split) {
         window_height = 0;
-        for (const UnrolledAxis::Reach& phase : v.phases)
+        for (const PhasedAxis::Reach& phase : v.phases)
             if (phase.taps > 0) {
                 pitch += round_up(phase.taps * h.taps * t.channels, 4);
                 window_height = std::max(window_height, t.rows + phase.high - phase.low);

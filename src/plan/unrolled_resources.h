@@ -5,6 +5,7 @@
 #include "convt_jit/layer.h"
 #include "plan/arch.h"
 #include "plan/multiprocessor.h"
+#include "plan/phased_axis.h"
 #include "plan/unrolled.h"
 #include "plan/volume.h"
 
@@ -13,26 +14,10 @@
 
 namespace convt_jit {
 
-// One axis, phase by phase, as the template's Axis has it. Only for kernels and strides that are worth unrolling.
-struct UnrolledAxis {
-    static constexpr int kMost = 32;  // taps or phases of an axis
-
-    int taps = 1, stride = 1;
-    int used = 1;           // phases that a tap reaches
-    int low = 0, high = 0;  // input offsets
-    struct Reach {
-        int taps = 0, low = 0, high = 0;
-    };
-    std::array<Reach, kMost> phases{};
-
-    [[nodiscard]] static bool fits(const AxisParameters& axis);
-    [[nodiscard]] static UnrolledAxis make(const AxisParameters& axis);
-};
-
 // The parts of a layer that the resources of all its tiles follow from.
 struct UnrolledLayer {
     std::string refusal;  // why no tile can serve the layer; nothing else is set then
-    UnrolledAxis vertical, horizontal;
+    PhasedAxis vertical, horizontal;
     int depth_taps = 1;  // of one output depth, at most
     int in_per_group = 1, out_per_group = 1;
     int element_bytes = 4;

@@ -114,7 +114,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
     CONVT_ENTRY(const __grid_constant__ ConvtArgs args) {
     Place place;
     const index_t out_depth = find_sizes(place, args);
-    const index_t tiles_h = ceil_div(ceil_div(place.out_height + SKEW_H, index_t(SH * plan::FOLD_H)), index_t(plan::POSITIONS_H));
+    const index_t rows_of_positions = ceil_div(place.out_height + SKEW_H, index_t(SH * plan::FOLD_H));
+    const index_t tiles_h = ceil_div(rows_of_positions, index_t(plan::POSITIONS_H));
     constexpr int BLOCKS = layer::GROUPS * CHANNEL_BLOCKS;
     const long long all_z = args.first_block[2] + blockIdx.z, z = all_z / plan::SPLIT;
     const int share = int(all_z % plan::SPLIT);
@@ -134,7 +135,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, plan::MIN_BLOCKS)
     place.x = static_cast<const Element*>(args.x) + n * ((long long)place.depth * place.plane * layer::IN_CHANNELS) +
               (long long)group * layer::IN_PER_GROUP * place.depth * place.plane;
     place.w = static_cast<const Element*>(args.w) +
-              ((long long)group * layer::IN_PER_GROUP * layer::OUT_PER_GROUP + first) * (layer::KERNEL_D * whole::KERNEL_H * whole::KERNEL_W);
+              ((long long)group * layer::IN_PER_GROUP * layer::OUT_PER_GROUP + first) *
+                  (layer::KERNEL_D * whole::KERNEL_H * whole::KERNEL_W);
     place.y = n * ((long long)place.out_plane * layer::OUT_CHANNELS) + place.channel * (long long)place.out_plane +
               d * place.out_height * place.out_width;
     if constexpr (plan::SPLIT > 1)

@@ -63,14 +63,16 @@ __device__ __forceinline__ float plain_sum(const Place& place, const Part& part,
                                    from_h / whole::STRIDE_H * place.width + from_w / whole::STRIDE_W;
                 const int kd = place.first_tap_d + d * layer::TAP_STEP_D;
                 const Element* factor =
-                    place.w + (((plan::weight_index_t(channels.first) * layer::OUT_PER_GROUP + channel) * layer::KERNEL_D + kd) *
-                               whole::KERNEL_H + kh) * whole::KERNEL_W + kw;
+                    place.w +
+                    (((plan::weight_index_t(channels.first) * layer::OUT_PER_GROUP + channel) * layer::KERNEL_D + kd) *
+                         whole::KERNEL_H + kh) * whole::KERNEL_W + kw;
 #pragma unroll 1
                 for (int c = channels.first; c < channels.end; ++c) {
                     sum = fmaf(to_float(load_global(x)), to_float(load_global(factor)), sum);
                     if (sum != sum) return sum;  // and stays so
                     x += place.depth * place.plane;
-                    factor += plan::weight_index_t(layer::OUT_PER_GROUP) * (layer::KERNEL_D * whole::KERNEL_H * whole::KERNEL_W);
+                    factor += plan::weight_index_t(layer::OUT_PER_GROUP) *
+                              (layer::KERNEL_D * whole::KERNEL_H * whole::KERNEL_W);
                 }
             }
     }
@@ -175,7 +177,8 @@ __device__ __forceinline__ void write_slab(float* slab, int first_row, int posit
 }
 
 // Whether a tap reaches an output from inside the image, along one axis.
-__device__ __forceinline__ bool reached_output(index_t output, index_t size, int kernel, int stride, int pad, int dilation) {
+__device__ __forceinline__ bool reached_output(index_t output, index_t size, int kernel, int stride, int pad,
+                                               int dilation) {
 #pragma unroll 1
     for (int k = 0; k < kernel; ++k) {
         const index_t from = output + pad - k * dilation;
@@ -187,11 +190,13 @@ __device__ __forceinline__ bool reached_output(index_t output, index_t size, int
 // are reached up to the last one of the image's last element.
 __device__ __forceinline__ bool block_is_reached(const Place& place, int phase) {
     const bool rows = plan::FOLD_H == 1
-                          ? all_reached<Vertical, layer::OFFSET_STEP_H>(place.q_h, plan::POSITIONS_H, place.height, place.out_height)
+                          ? all_reached<Vertical, layer::OFFSET_STEP_H>(place.q_h, plan::POSITIONS_H, place.height,
+                                                                        place.out_height)
                           : out_row(place, phase, plan::FOLD_H - 1, plan::POSITIONS_H - 1) + whole::PAD_H <=
                                 (place.height - 1) * whole::STRIDE_H + whole::KERNEL_H - 1;
     const bool columns = plan::FOLD_W == 1
-                             ? all_reached<Horizontal, layer::OFFSET_STEP_W>(place.q_w, plan::POSITIONS_W, place.width, place.out_width)
+                             ? all_reached<Horizontal, layer::OFFSET_STEP_W>(place.q_w, plan::POSITIONS_W, place.width,
+                                                                             place.out_width)
                              : first_out_column(place) + LINE - 1 + whole::PAD_W <=
                                    (place.width - 1) * whole::STRIDE_W + whole::KERNEL_W - 1;
     return rows && columns;
@@ -207,8 +212,11 @@ __device__ __forceinline__ void repair_slab(const Place& place, const Part& part
         const index_t h = out_row(place, phase, set, row), w = first_out_column(place) + i % LINE;
         if (channel >= place.channels || h < 0 || h >= place.out_height || w < 0 || w >= place.out_width) continue;
         float& sum = slab[set * SLAB_PITCH + row * LINE + i % LINE];
-        if (FOLD > 1 && !(reached_output(h, place.height, whole::KERNEL_H, whole::STRIDE_H, whole::PAD_H, whole::DILATION_H) &&
-                          reached_output(w, place.width, whole::KERNEL_W, whole::STRIDE_W, whole::PAD_W, whole::DILATION_W)))
+        const bool reached =
+            FOLD == 1 ||
+            (reached_output(h, place.height, whole::KERNEL_H, whole::STRIDE_H, whole::PAD_H, whole::DILATION_H) &&
+             reached_output(w, place.width, whole::KERNEL_W, whole::STRIDE_W, whole::PAD_W, whole::DILATION_W));
+        if (!reached)
             sum = EXACT_ZERO;
         else if (REPAIRS && sum != sum)
             sum = plain_sum(place, part, channel, h, w);

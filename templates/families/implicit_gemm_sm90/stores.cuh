@@ -29,7 +29,9 @@ __device__ __forceinline__ void store_tile(const ConvtArgs& args, const Work& wo
 // Between a warp that multiplies and the one that stores its outputs: two barriers, full and empty.
 constexpr int SLABS_BARRIERS_AT = TEAM_BARRIERS_AT + 8 * plan::TEAMS;
 constexpr int SHARED_BYTES = SLABS_BARRIERS_AT + (STORERS ? 16 * 4 * CONSUMERS : 0);
-__device__ __forceinline__ unsigned slabs_full(int warp) { return shared_address(shared_memory()) + SLABS_BARRIERS_AT + 16 * warp; }
+__device__ __forceinline__ unsigned slabs_full(int warp) {
+    return shared_address(shared_memory()) + SLABS_BARRIERS_AT + 16 * warp;
+}
 __device__ __forceinline__ unsigned slabs_empty(int warp) { return slabs_full(warp) + 8; }
 
 // Of a warp that leaves its outputs to another. parity: of the tile's number.

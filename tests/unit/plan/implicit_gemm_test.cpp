@@ -209,7 +209,7 @@ TEST(ImplicitGemm, ModelKnowsWhatTensorCoresAreGoodFor) {
         const ImplicitGemmTile tile = ImplicitGemmTile::standard(layer, kHopper);
         ImplicitGemmResources resources;
         EXPECT_EQ(implicit_gemm_resources(parts, tile, resources), "");
-        return implicit_gemm_cycles(parts, UnrolledWork::make(layer), tile, resources, kHopper);
+        return implicit_gemm_cycles(parts, Workload::make(layer), tile, resources, kHopper);
     };
     EXPECT_LT(cycles("n8 c64 o64 in512x512 k3x3 tf32"), cycles("n8 c64 o64 in512x512 k3x3"));
     EXPECT_LT(cycles("n8 c64 o64 in512x512 k3x3 f16"), cycles("n8 c64 o64 in512x512 k3x3 tf32"));
