@@ -2,6 +2,8 @@
 
 #include "autotune/finding.h"
 #include "autotune/merge.h"
+#include "autotune/options.h"
+#include "autotune/outputs.h"
 #include "autotune/scratch_cache.h"
 #include "autotune/tuned_file.h"
 #include "autotune/tuning.h"
@@ -9,10 +11,6 @@
 #include "bench/roofline.h"
 #include "cache/place.h"
 #include "commit.h"
-#include "report/report.h"
-#include "subject/apart.h"
-#include "subject/argument.h"
-#include "subject/choice.h"
 #include "subject/json_text.h"
 #include "subject/message.h"
 #include "subject/output_file.h"
@@ -32,34 +30,7 @@
 namespace convt_jit::tools {
 namespace {
 
-struct Options {
-    LayerChoice layers;
-    std::string json, journal, dtype, plans, surface, records, budget = "30s";
-    std::optional<std::string> cache;
-    ReportChoice report;
-    std::vector<std::string> families, merge;
-    std::size_t most = 1000;
-    int jobs = 0;
-    double patience = 20;  // seconds
-    bool pack_each_time = false, plain_launches = false, exhaustive = false;
-};
-
-std::string journal_of(const Options& options) {
-    if (!options.journal.empty()) return options.journal;
-    if (options.json.empty() || written_file(options.json).empty()) return {};
-    return options.json + ".journal";
-}
-
-void expect_outputs(const Options& options) {
-    const std::vector<NamedFile> inputs = {{"--layers", options.layers.file}, {"--plans", options.plans}};
-    for (const auto& [option, path] :
-         {std::pair<const char*, const std::string&>{"--json", options.json}, {"--journal", options.journal}})
-        if (!path.empty()) expect_apart({option, path}, inputs);
-    if (!options.json.empty()) expect_writable(options.json);
-    options.report.expect_writable(inputs);
-}
-
-std::vector<NamedLayer> chosen_layers(const Options& options) {
+std::vector<NamedLayer> chosen_layers(const AutotuneOptions& options) {
     std::vector<NamedLayer> layers = options.layers.layers();
     expect_work(layers);
     if (!options.dtype.empty())
@@ -98,13 +69,6 @@ void keep(const ScratchCache& scratch, const TunedLayer& layer, const std::strin
     (void)Engine(options).compile(layer.named.layer, arch, prepare);
 }
 
-// Where records go: empty where they go nowhere. What was measured on a card that is made up is nobody's record, unless
-// somebody asks for it.
-std::string records_path(const Options& options) {
-    if (!options.records.empty()) return options.records;
-    return options.surface.empty() ? user_records_path() : std::string();
-}
-
 std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
 // The files where a record of the layer was written.
@@ -118,7 +82,7 @@ std::set<std::string> keep_record(const std::string& path, const TunedLayer& lay
     return {files.begin(), files.end()};
 }
 
-std::string command_line(const Options& options) {
+std::string command_line(const AutotuneOptions& options) {
     std::string line = "convt autotune";
     if (!options.layers.file.empty()) line += " --layers " + options.layers.file;
     if (!options.dtype.empty()) line += " --dtype " + options.dtype;
@@ -130,8 +94,9 @@ std::string command_line(const Options& options) {
     return line;
 }
 
-int autotune(const Options& options) {
+int autotune(const AutotuneOptions& options) {
     if (options.report.from_files()) {
+        spare_records({options.report.option, options.report.html}, "");
         options.report.write_from_files();
         return 0;
     }
@@ -142,7 +107,6 @@ int autotune(const Options& options) {
     if (options.cache) Place{options.cache, false}.settle();
     expect_outputs(options);
     const std::string records = records_path(options);
-    if (!records.empty()) expect_updatable(records);
     const std::vector<std::string> first =
         options.plans.empty() ? std::vector<std::string>() : read_plans(options.plans);
     std::string missing;
@@ -204,60 +168,9 @@ int autotune(const Options& options) {
 }  // namespace
 
 void add_autotune(CLI::App& app, int& status) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<AutotuneOptions>();
     CLI::App* const command = app.add_subcommand("autotune", "Find the fastest plan of layers on this GPU");
-    options->layers.add_to(*command);
-    command->add_option("--budget", options->budget, "time for each layer")
-        ->type_name("TIME")
-        ->check(not_empty())
-        ->capture_default_str();
-    command->add_flag("--exhaustive", options->exhaustive, "measure every candidate, however long it takes");
-    command
-        ->add_option("--families", options->families,
-                     "of these families only: direct,unrolled,implicit_gemm,implicit_gemm_sm90")
-        ->delimiter(',')
-        ->type_name("A,B")
-        ->check(not_empty());
-    command->add_option("--candidates", options->most, "of each family, best modelled first")
-        ->transform(whole_number(1, 1'000'000))
-        ->capture_default_str();
-    command->add_option("--plans", options->plans, "try the plans of this file, one per line, before the others")
-        ->type_name("FILE")
-        ->check(not_empty());
-    command->add_option("--dtype", options->dtype, "instead of the layers' own")
-        ->check(not_empty())
-        ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}));
-    command->add_flag("--pack-each-time", options->pack_each_time,
-                      "as in training: kernels that pack their weights do so at each launch, not once before");
-    command->add_flag("--plain-launches", options->plain_launches,
-                      "time launches one by one, not replays of CUDA graphs");
-    command->add_option("--jobs", options->jobs, "compilers at a time; default: one per processor")
-        ->transform(whole_number(1, 4096));
-    command->add_option("--patience", options->patience, "seconds after which a candidate hangs, and is killed")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    command->add_option("--cache", options->cache, "where the winners are kept; default: where an engine would")
-        ->type_name("DIR");
-    command->add_option("--json", options->json, "write all that was measured there")
-        ->type_name("FILE")
-        ->check(not_empty());
-    command
-        ->add_option("--journal", options->journal,
-                     "keep each measurement there, and go on from it; default: FILE of --json with .journal")
-        ->type_name("FILE")
-        ->check(not_empty());
-    options->report.add_to(*command, "--report");
-    options->report.add_from(*command);
-    command->add_option("--surface", options->surface)->group("");
-    command->add_option("--merge", options->merge, "tune nothing: add the records of these files and directories")
-        ->type_name("FILE...")
-        ->expected(1, CLI::detail::expected_max_vector_size)
-        ->check(not_empty());
-    command
-        ->add_option("--records", options->records,
-                     "where records of winners go, or with --merge all of them; default: the user's (docs/tuning.md)")
-        ->type_name("FILE|DIR")
-        ->check(not_empty());
+    options->add_to(*command);
     command->callback([options, &status] {
         status = options->merge.empty() ? autotune(*options) : merge(options->merge, options->records);
     });

@@ -125,4 +125,27 @@ void expect_apart(const NamedFile& output, const std::vector<NamedFile>& inputs)
     }
 }
 
+bool same_output(const std::string& a, const std::string& b) {
+    const auto name = [](const std::string& path) { return path == "-" ? std::string("/dev/stdout") : path; };
+    struct stat of_a {
+    }, null{};
+    if (same(name(a), name(b))) {
+        const bool thrown_away = ::stat(name(a).c_str(), &of_a) == 0 && ::stat("/dev/null", &null) == 0 &&
+                                 S_ISCHR(of_a.st_mode) && of_a.st_rdev == null.st_rdev;
+        return !thrown_away;
+    }
+    const std::vector<fs::path> files_a = written(a), files_b = written(b);
+    return std::any_of(files_a.begin(), files_a.end(), [&](const fs::path& file) {
+        return std::find(files_b.begin(), files_b.end(), file) != files_b.end();
+    });
+}
+
+void expect_distinct(const std::vector<NamedFile>& outputs) {
+    for (auto one = outputs.begin(); one != outputs.end(); ++one)
+        for (auto other = outputs.begin(); other != one; ++other)
+            if (!one->second.empty() && !other->second.empty() && same_output(one->second, other->second))
+                throw UsageError(fmt::format("{}: \"{}\" is the file that {} writes, too; allowed: another file",
+                                             one->first, one->second, other->first));
+}
+
 }  // namespace convt_jit::tools

@@ -19,4 +19,11 @@ using NamedFile = std::pair<std::string, std::string>;
 // one.
 void expect_apart(const NamedFile& output, const std::vector<NamedFile>& inputs);
 
+// Whether two outputs would be written to one file, which need not be there yet; "-" is standard output. Any number may
+// be thrown away together.
+[[nodiscard]] bool same_output(const std::string& a, const std::string& b);
+
+// Throws UsageError where two of them would be.
+void expect_distinct(const std::vector<NamedFile>& outputs);
+
 }  // namespace convt_jit::tools
