@@ -73,7 +73,9 @@ Measurement Measurer::measure(const Request& request) {
     if (!news.line.empty()) {
         try {
             m = parse_measurement(nlohmann::json::parse(news.line));
+            if (!is_sound(request, m)) throw Error("no measurement");
         } catch (const std::exception&) {
+            m = {};
             m.state = CandidateState::not_launched;
             m.why = "its process said: " + news.line;
         }

@@ -1,5 +1,6 @@
 #include "autotune/outputs.h"
 
+#include "autotune/journal.h"
 #include "convt_jit/tuning.h"
 #include "subject/apart.h"
 #include "subject/output_file.h"
@@ -75,6 +76,7 @@ void expect_outputs(const AutotuneOptions& options) {
         spare_records(output, records);
     }
     expect_distinct(outputs);
+    if (const std::string journal = journal_of(options); !journal.empty()) expect_journal(journal);
     if (!options.records.empty() && !is_folder(options.records)) expect_apart({"--records", options.records}, inputs);
     if (!options.json.empty()) expect_writable(options.json);
     options.report.expect_writable(inputs);

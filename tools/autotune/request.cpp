@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 namespace convt_jit::tools {
@@ -90,6 +91,17 @@ Measurement parse_measurement(const json& parsed) {
     m.registers = parsed.value("registers", 0);
     m.spill_bytes = parsed.value("spill_bytes", 0);
     return m;
+}
+
+bool is_sound(const Request& request, const Measurement& m) {
+    const auto is_time = [](double ms) { return std::isfinite(ms) && ms > 0; };
+    if (!std::all_of(m.ms.begin(), m.ms.end(), is_time)) return false;
+    if (!std::all_of(m.against_ms.begin(), m.against_ms.end(), is_time)) return false;
+    if (m.rel_l2 && !(*m.rel_l2 >= 0)) return false;
+    if (m.registers < 0 || m.spill_bytes < 0) return false;
+    if (m.state == CandidateState::not_reached || m.state == CandidateState::halved_out) return false;  // the tuner's
+    if (m.state != CandidateState::measured) return true;
+    return !m.ms.empty() && m.against_ms.size() == (request.against.empty() ? 0 : m.ms.size());
 }
 
 }  // namespace convt_jit::tools

@@ -40,4 +40,8 @@ struct CardFacts {
 [[nodiscard]] nlohmann::json to_json(const Measurement& measurement);
 [[nodiscard]] Measurement parse_measurement(const nlohmann::json& json);
 
+// Whether it can answer the request: with times that are times, as many of the incumbent's as of the candidate's, or
+// with what went wrong.
+[[nodiscard]] bool is_sound(const Request& request, const Measurement& measurement);
+
 }  // namespace convt_jit::tools
