@@ -9,7 +9,7 @@ from . import dispatch, functional
 from .call import stream_of
 from .epilogue import Epilogue
 from .interception import is_compiling
-from .nn import arguments_of, kernels_of
+from .nn import RANKS, arguments_of, kernels_of
 from .watching import rank_of
 
 _NORMS = (None, torch.nn.BatchNorm1d, torch.nn.BatchNorm2d, torch.nn.BatchNorm3d)
@@ -46,8 +46,8 @@ class Group(NamedTuple):
 
 def find_group(modules: List[Any], at: int) -> Optional[Group]:
     """The group that begins at a module; None where nothing could be folded into it."""
-    rank = rank_of(modules[at])
-    if not rank or not hasattr(modules[at], "constant_weights"):
+    rank = RANKS.get(type(modules[at]))
+    if rank is None:  # what derives from our classes may have a forward of its own
         return None
     after = at + 1
     norm = None

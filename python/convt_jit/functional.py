@@ -9,7 +9,7 @@ from .epilogue import Epilogue, make_epilogue
 from .fallback import apply_epilogue
 from .interception import is_compiling
 from .kernels import Kernels
-from .problem import Arguments, axes
+from .problem import Arguments, make_arguments
 
 _Ints = Union[int, Sequence[int]]
 _Bounds = Optional[Tuple[Optional[float], Optional[float]]]
@@ -69,25 +69,23 @@ def _conv_transpose(rank: int, input: Tensor, weight: Tensor, bias: Optional[Ten
                     output_padding: _Ints, groups: int, dilation: _Ints, activation: Optional[str],
                     negative_slope: float, scale: Optional[float], channel_scale: Optional[Tensor],
                     channel_shift: Optional[Tensor], residual: Optional[Tensor], clamp: _Bounds) -> Tensor:
-    per_axis = axes(stride, rank), axes(padding, rank), axes(output_padding, rank), axes(dilation, rank)
+    arguments = make_arguments(rank, stride, padding, output_padding, groups, dilation)
     plain = (activation is None and scale is None and channel_scale is None and channel_shift is None
              and residual is None and clamp is None)
-    if None in per_axis or type(groups) is not int:
+    if arguments is None:
         if not plain:
             raise ValueError("stride, padding, output_padding and dilation are whole numbers, one for all axes or one "
                              "for each; groups is a whole number")
         # Not as we know it: PyTorch takes it or has the error.
         return getattr(torch.nn.functional, _TORCH[rank])(input, weight, bias, stride, padding, output_padding, groups,
                                                           dilation)
-    stride, padding, output_padding, dilation = per_axis  # type: ignore[assignment]
     if plain:
-        arguments = Arguments(rank, stride, padding, output_padding, groups, dilation)
         if is_compiling():
             return compiled.call(input, weight, bias, arguments)
         return dispatch.call(_kernels, input, weight, bias, arguments, remember=False)
     affine = channel_scale is not None or channel_shift is not None
     epilogue = make_epilogue(activation, negative_slope, scale, affine, residual is not None, clamp)
-    arguments = Arguments(rank, stride, padding, output_padding, groups, dilation, epilogue)
+    arguments = arguments._replace(epilogue=epilogue)
     return fused(_kernels, input, weight, bias, arguments, channel_scale, channel_shift, residual, remember=False)
 
 

@@ -23,12 +23,13 @@ class Kernels:
     in another process, starts with none.
     """
 
-    __slots__ = ("calls", "weights", "casts", "_kernels", "_planned", "__weakref__")
+    __slots__ = ("calls", "weights", "casts", "attributes", "_kernels", "_planned", "__weakref__")
 
     def __init__(self) -> None:
         self.calls: Dict[Any, Union[Call, Refusal]] = {}
         self.weights = Weights()
         self.casts = Weights()
+        self.attributes: Any = None  #: what nn.py made of a module's attributes, and these
         self._kernels: Dict[Tuple[int, str, str], Any] = {}
         self._planned = 0
         _all.add(self)
@@ -56,11 +57,11 @@ class Kernels:
         reason = why_not(input, weight, bias)
         if reason is not None:
             return Refusal(reason)
-        if bias is not None and bias.shape[0] != weight.shape[1] * arguments.groups:
-            return Refusal("")
         problem = describe(input.shape, input.stride(), weight.shape, weight.stride(), bias is not None,
                            dtype_name(input.dtype, tf32), arguments)
-        if problem is None:
+        if problem is None or len(problem.out_shape) != input.dim():  # a kernel writes as much as it likes
+            return Refusal("")
+        if bias is not None and bias.shape[0] != weight.shape[1] * arguments.groups:
             return Refusal("")
         device = input.get_device() if input.is_cuda else library.SIMULATOR
         batch, sizes = planned_sizes(problem.batch, problem.input, self._planned)

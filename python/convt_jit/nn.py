@@ -2,7 +2,7 @@
 
 Constructors, attributes, initialisation, state dicts, repr and forward(input, output_size=None) are PyTorch's own.
 """
-from typing import Any, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
@@ -11,7 +11,9 @@ from torch import Tensor
 from . import compiled, dispatch
 from .interception import is_compiling
 from .kernels import Kernels
-from .problem import Arguments
+from .problem import Arguments, make_arguments
+
+_THEIRS: Any = (None, torch.nn.ConvTranspose1d, torch.nn.ConvTranspose2d, torch.nn.ConvTranspose3d)
 
 
 def kernels_of(module: Any) -> Kernels:
@@ -22,28 +24,63 @@ def kernels_of(module: Any) -> Kernels:
     return kernels
 
 
-def arguments_of(module: Any, rank: int, input: Any, output_size: Optional[List[int]]) -> Arguments:
-    """A call's arguments from a module's attributes."""
+def arguments_of(module: Any, rank: int, input: Any, output_size: Optional[List[int]]) -> Optional[Arguments]:
+    """A call's arguments from a module's attributes; None where they are not as we know them: PyTorch takes them or has
+    the error."""
+    if not isinstance(module.padding, tuple):  # its forward insists
+        return None
     if output_size is None:
         output_padding = module.output_padding
     else:
         output_padding = tuple(module._output_padding(input, output_size, module.stride, module.padding,
                                                       module.kernel_size, rank, module.dilation))
-    return Arguments(rank, module.stride, module.padding, output_padding, module.groups, module.dilation)
+    return make_arguments(rank, module.stride, module.padding, output_padding, module.groups, module.dilation)
+
+
+def _known_arguments(module: Any, rank: int, kernels: Kernels) -> Optional[Arguments]:
+    """The same without an output size. Attributes that are the objects that they were at the last call mean what they
+    meant then, unless they are lists."""
+    now = (module.stride, module.padding, module.output_padding, module.dilation, module.groups)
+    seen = kernels.attributes
+    if seen is not None:
+        (a, b, c, d, e), (f, g, h, i, j) = now, seen[0]
+        if a is f and b is g and c is h and d is i and e is j:
+            return seen[1]
+    arguments = arguments_of(module, rank, None, None)
+    if arguments is not None and not any(isinstance(value, list) for value in now):
+        kernels.attributes = (now, arguments)
+    return arguments
+
+
+def tensors_of(module: Any) -> Tuple[Tensor, Optional[Tensor]]:
+    """(weight, bias) as the module's attributes have them, found where nn.Module finds them last.
+
+    Other classes (of parametrizations, of functional_call in PyTorch 1.13) may have attributes of their own.
+    """
+    state = module.__dict__
+    if type(module) in RANKS and "weight" not in state and "bias" not in state:
+        parameters = state["_parameters"]
+        if "weight" in parameters and "bias" in parameters:
+            return parameters["weight"], parameters["bias"]
+    return module.weight, module.bias
 
 
 def forward(module: Any, rank: int, input: Tensor, output_size: Optional[List[int]]) -> Tensor:
     """What the modules do outside of TorchScript."""
     if module.padding_mode != "zeros":
         raise ValueError(f"Only `zeros` padding mode is supported for ConvTranspose{rank}d")
-    arguments = arguments_of(module, rank, input, output_size)
     if is_compiling():
+        arguments = arguments_of(module, rank, input, output_size)
+        if arguments is None:
+            return _THEIRS[rank].forward(module, input, output_size)
         return compiled.call(input, module.weight, module.bias, arguments)
-    # Where parameters lie: nn.Module finds them last. Other weights (of parametrizations, say) are attributes.
-    parameters = module.__dict__["_parameters"]
-    weight = parameters["weight"] if "weight" in parameters else module.weight
-    bias = parameters["bias"] if "bias" in parameters else module.bias
-    return dispatch.call(kernels_of(module), input, weight, bias, arguments, module.constant_weights)
+    kernels = kernels_of(module)
+    arguments = (_known_arguments(module, rank, kernels) if output_size is None
+                 else arguments_of(module, rank, input, output_size))
+    if arguments is None:
+        return _THEIRS[rank].forward(module, input, output_size)
+    weight, bias = tensors_of(module)
+    return dispatch.call(kernels, input, weight, bias, arguments, module.constant_weights)
 
 
 class _Drop:
@@ -99,3 +136,7 @@ class ConvTranspose3d(torch.nn.ConvTranspose3d, _Drop):
                                       self.groups, self.dilation)
         else:
             return forward(self, 3, input, output_size)
+
+
+#: Our very classes, and the spatial dimensions of each. What derives from them may do more.
+RANKS: Dict[type, int] = {ConvTranspose1d: 1, ConvTranspose2d: 2, ConvTranspose3d: 3}

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from . import dispatch, nn
 from .call import Refusal
+from .problem import UNFIT
 from .replace import is_replaced
 from .watching import Seen, rank_of, run_model, watching
 
@@ -69,9 +70,11 @@ def _prepare(seen: Seen, constant_weights: bool) -> Prepared:
         return Prepared(seen.name, "", "", "", "", f"{seen.input.device.type} tensors are PyTorch's")
     kernels = nn.kernels_of(module)
     arguments = nn.arguments_of(module, rank, seen.input, seen.output_size)
+    if arguments is None:
+        return Prepared(seen.name, "", "", "", "", UNFIT)
     call = dispatch.find(kernels, seen.input, weight, bias, arguments)
     if isinstance(call, Refusal):
-        return Prepared(seen.name, "", "", "", "", call.reason or "the arguments do not fit together")
+        return Prepared(seen.name, "", "", "", "", call.reason or UNFIT)
     if module.constant_weights:
         call.pack(module.weight, kernels.weights)
     return Prepared(seen.name, call.problem.full_text, call.kernel.family, call.kernel.plan, call.kernel.origin, "")

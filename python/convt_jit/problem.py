@@ -1,10 +1,13 @@
 """From sizes, strides and arguments to what the library is asked for. Pure: no tensors, no library, no PyTorch."""
-from typing import NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, NamedTuple, Optional, Sequence, Tuple, Union
 
 from .epilogue import NOTHING, Epilogue
 from .layout import is_dense, wants_channels_last
 
 Ints = Tuple[int, ...]
+
+#: Said of a call that is PyTorch's to run, or to refuse.
+UNFIT = "the arguments do not fit together"
 
 
 class Arguments(NamedTuple):
@@ -40,16 +43,27 @@ class Problem(NamedTuple):
 
 
 def axes(value: Union[int, Sequence[int]], rank: int) -> Optional[Ints]:
-    """One int per axis from an int or a sequence of one or `rank` of them; None where it is neither."""
-    if isinstance(value, int):
-        return (value,) * rank
-    try:
+    """One int per axis from an int or a tuple or list of one or `rank` of them; None where it is neither.
+
+    A bool is no int, as with PyTorch: as a key, True would find what was made for 1.
+    """
+    if isinstance(value, (tuple, list)):
         values = tuple(value)
-    except TypeError:
-        return None
+    else:
+        values = (value,)
     if len(values) == 1:
         values *= rank
-    return values if len(values) == rank and all(isinstance(v, int) for v in values) else None
+    return values if len(values) == rank and all(type(v) is int for v in values) else None
+
+
+def make_arguments(rank: int, stride: Any, padding: Any, output_padding: Any, groups: Any, dilation: Any,
+                   epilogue: Epilogue = NOTHING) -> Optional[Arguments]:
+    """From what a caller gave; None where it is not as we know it: PyTorch takes it or has the error."""
+    per_axis = [axes(value, rank) for value in (stride, padding, output_padding, dilation)]
+    if None in per_axis or type(groups) is not int:
+        return None
+    stride, padding, output_padding, dilation = per_axis
+    return Arguments(rank, stride, padding, output_padding, groups, dilation, epilogue)
 
 
 def output_sizes(input: Sequence[int], kernel: Sequence[int], arguments: Arguments) -> Tuple[int, ...]:
@@ -83,6 +97,9 @@ def describe(x_shape: Sequence[int], x_strides: Sequence[int], w_shape: Sequence
     rank = arguments.rank
     unbatched = len(x_shape) == rank + 1
     if not unbatched and len(x_shape) != rank + 2 or len(w_shape) != rank + 2:
+        return None
+    if any(len(values) != rank for values in (arguments.stride, arguments.padding, arguments.output_padding,
+                                              arguments.dilation)):
         return None
     if arguments.groups < 1 or min(x_shape) < 1 or min(w_shape) < 1:
         return None

@@ -11,6 +11,7 @@ from . import dispatch, nn
 from .call import Refusal
 from .fallback import torch_conv_transpose
 from .kernels import Kernels
+from .problem import UNFIT
 from .replace import is_replaced, restore, why_not_replaced
 from .watching import Seen, rank_of, run_model, watching
 
@@ -88,11 +89,14 @@ def _row(seen: Seen, budget_ms: float) -> Tuple[Row, Tensor]:
     module, rank, x = seen.module, rank_of(seen.module), seen.input
     weight, bias = module.weight, module.bias
     arguments = nn.arguments_of(module, rank, x, seen.output_size)
+    replaced = is_replaced(module)
+    remark = "" if replaced else why_not_replaced(module) or "not replaced"
+    if arguments is None:
+        before, = measure([seen.run], x.is_cuda, budget_ms)
+        return Row(seen.name, "", before, math.nan, math.nan, "", replaced, remark or UNFIT), seen.run()
     dtype = dispatch.autocast_dtype(x.is_cuda)
     if dtype is not None:
         x, weight, bias = (dispatch.cast(t, dtype) for t in (x, weight, bias))
-    replaced = is_replaced(module)
-    remark = "" if replaced else why_not_replaced(module) or "not replaced"
     theirs = lambda: torch_conv_transpose(x, weight, bias, arguments)  # noqa: E731
     kernels = nn.kernels_of(module) if replaced else Kernels()
     call = dispatch.find(kernels, x, weight, bias, arguments) if dispatch.is_ours(x, weight, bias) else None

@@ -7,7 +7,7 @@ from torch import Tensor
 from . import _core, library, nn
 from .folding import FoldedSequential, find_group
 from .precision import allows_tf32
-from .problem import Problem, describe
+from .problem import UNFIT, Problem, describe
 from .support import DTYPES, dtype_name
 from .watching import Seen, moved, rank_of, watching
 
@@ -105,6 +105,9 @@ def layers_of(model: torch.nn.Module, example_inputs: Any, dtype: Optional[torch
             found.setdefault((call.name, kind), (call.name, f"{str(kind).replace('torch.', '')} is not supported"))
             continue
         arguments = nn.arguments_of(module, rank, call.input, call.output_size)
+        if arguments is None:
+            found.setdefault(call.name, (call.name, UNFIT))
+            continue
         choices = [arguments]
         if id(module) in groups:
             choices.append(arguments._replace(epilogue=groups[id(module)]))
@@ -112,7 +115,7 @@ def layers_of(model: torch.nn.Module, example_inputs: Any, dtype: Optional[torch
             problem = describe(call.input.shape, call.input.stride(), weight.shape, weight.stride(), has_bias,
                                dtype_name(kind, tf32), choice)
             key = problem if problem is not None else call.name
-            found.setdefault(key, (call.name, problem or "the arguments do not fit together"))
+            found.setdefault(key, (call.name, problem or UNFIT))
     return list(found.values())
 
 

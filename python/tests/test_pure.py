@@ -46,6 +46,8 @@ def test_problem():
 
 @pytest.mark.parametrize("change", [
     dict(x=(5, 3, 7, 9)), dict(x=(7, 9)), dict(x=(1, 5, 4, 7, 9)), dict(w=(4, 3, 3)), dict(x=(5, 4, 0, 9)),
+    dict(arguments=PLAIN._replace(stride=(2,))), dict(arguments=PLAIN._replace(dilation=(1, 1, 1))),
+    dict(arguments=PLAIN._replace(padding=())), dict(arguments=PLAIN._replace(output_padding=(0,))),
     dict(arguments=PLAIN._replace(groups=0)), dict(arguments=PLAIN._replace(padding=(50, 0)))])
 def test_what_does_not_fit_is_left_to_pytorch(change):
     x, w = change.get("x", (5, 4, 7, 9)), change.get("w", (4, 3, 3, 5))
@@ -56,6 +58,7 @@ def test_what_does_not_fit_is_left_to_pytorch(change):
 def test_axes():
     assert axes(2, 3) == (2, 2, 2) and axes([1, 2], 2) == (1, 2) and axes((3,), 2) == (3, 3)
     assert axes("ab", 2) is None and axes([1, 2, 3], 2) is None and axes(1.5, 2) is None and axes(None, 2) is None
+    assert axes(True, 2) is None and axes((1, True), 2) is None and axes(range(1, 3), 2) is None and axes((), 1) is None
 
 
 def test_planned_sizes():
