@@ -117,3 +117,16 @@ def test_function_transforms_are_pytorchs(device):
     assert grad.shape == x[0].shape
     value, tangent = torch.func.jvp(ours, (x[0],), (x[0],))
     assert_close(tangent, (value - ours.bias.reshape(1, -1, 1, 1)).double(), torch.float32)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_functorchs_transforms_are_pytorchs(device):
+    functorch = pytest.importorskip("functorch")
+    x, w = torch.randn(3, 2, 4, 4, 5, device=device), torch.randn(4, 3, 3, 3, device=device)
+    ours, theirs = convt_jit.functional.conv_transpose2d, torch.nn.functional.conv_transpose2d
+    got, want = (functorch.vmap(lambda q: f(q, w))(x) for f in (ours, theirs))
+    assert_close(got, want.double(), torch.float32)
+    layer = convt_jit.nn.ConvTranspose2d(4, 3, 3).to(device).requires_grad_(False)
+    assert_close(functorch.vmap(layer)(x), torch.stack([layer(q) for q in x]).double(), torch.float32)
+    got, want = (functorch.grad(lambda q: f(q, w).square().sum())(x[0]) for f in (ours, theirs))
+    assert rel_l2(got, want) < 1e-5

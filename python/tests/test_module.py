@@ -265,3 +265,95 @@ def test_script_and_trace(device):
     ours(x)
     torch.jit.script(ours)  # also after a call
     assert_close(fx.symbolic_trace(nn.Sequential(ours))(x), want, torch.float32)
+
+
+@pytest.mark.parametrize("arguments", [
+    dict(stride=(2,)), dict(stride=[2]), dict(stride=2, padding=(1,)), dict(stride=2, output_padding=(1,)),
+    dict(dilation=(2,)), dict(dilation=[2, 1]), dict(stride=(3,), padding=(1,), output_padding=[1], dilation=(2,))])
+def test_one_element_is_for_all_axes(arguments, device):
+    ours, theirs = pair(2, 4, 3, 3, **arguments, device=device)
+    x = torch.randn(2, 4, 5, 6, device=device)
+    for _ in range(2):
+        with torch.no_grad(), launches() as count:
+            assert_close(ours(x), exact(theirs, x))
+            assert_close(ours(x[0]), exact(theirs, x[0]))
+        assert count[0] == 2
+
+
+@pytest.mark.parametrize("name, value", [
+    ("stride", 2), ("stride", [2, 2]), ("stride", (2, 2, 2)), ("stride", (2.0, 2.0)), ("stride", None),
+    ("stride", True), ("stride", (True, True)), ("padding", 1), ("padding", [1, 1]), ("padding", (True, True)),
+    ("output_padding", 0), ("output_padding", (True, 0)), ("dilation", 2), ("dilation", [2, 2]), ("dilation", ()),
+    ("groups", None), ("groups", True), ("groups", 2.0), ("stride", torch.Size([2, 2])), ("stride", range(2, 4))])
+def test_attributes_set_later_mean_what_they_do_to_pytorch(name, value, device):
+    ours, theirs = pair(2, 4, 4, 3, device=device)
+    x = torch.randn(1, 4, 5, 5, device=device)
+    with torch.no_grad():
+        ours(x)
+        setattr(ours, name, value)
+        setattr(theirs, name, value)
+        want = errors_of(lambda: theirs(x))
+        assert errors_of(lambda: ours(x)) == want
+        if want is None:
+            assert_close(ours(x), exact(theirs, x))
+
+
+def test_lists_change_in_place(device):
+    ours, theirs = pair(2, 4, 4, 3, device=device)
+    x = torch.randn(1, 4, 5, 5, device=device)
+    with torch.no_grad():
+        for module in (ours, theirs):
+            module.stride = [1, 2]
+        assert_close(ours(x), exact(theirs, x))
+        for module in (ours, theirs):
+            module.stride[0] = 3
+        assert_close(ours(x), exact(theirs, x))
+
+
+def test_bools_are_no_numbers(device):
+    """Neither taken nor kept under the key of 1."""
+    x, w = torch.randn(1, 4, 5, 5, device=device), torch.randn(4, 3, 3, 3, device=device)
+    function = convt_jit.functional.conv_transpose2d
+    for name in ("stride", "padding", "output_padding", "dilation", "groups"):
+        for value in (True, (True, True)):
+            named = {"stride": 2, name: value}
+            want = errors_of(lambda: nn.functional.conv_transpose2d(x, w, **named))
+            got = errors_of(lambda: function(x, w, **named))
+            assert got is not None and got[0] is want[0]
+    with launches() as count:
+        function(x, w, padding=1)
+        function(x, w, stride=2, output_padding=1)
+    assert count[0] == 2
+
+
+def test_neg_bits_and_sparse_tensors_are_pytorchs(device):
+    x, w, b = (torch.randn(*s, device=device) for s in ((2, 4, 5, 6), (4, 1, 3, 3), (1,)))
+    ours, theirs = convt_jit.functional.conv_transpose2d, nn.functional.conv_transpose2d
+    conj = torch.randn(1, dtype=torch.complex64, device=device).conj().imag
+    for tensors in ((x, w, torch._neg_view(b)), (x, w, conj), (x, torch._neg_view(w), b), (torch._neg_view(x), w, b)):
+        assert_close(ours(*tensors), theirs(*tensors).double(), torch.float32)
+    want = errors_of(lambda: theirs(x, w, b.to_sparse()))
+    ours(x, w, b)
+    assert errors_of(lambda: ours(x, w, b.to_sparse()))[0] == want[0]
+    with launches() as count:
+        ours(x, w, b)
+    assert count[0] == 1
+
+
+def test_a_weight_without_axes(device):
+    x, w, b = torch.randn(1, 4, 5, 5, device=device), torch.tensor(1.0, device=device), torch.randn(3, device=device)
+    want = errors_of(lambda: nn.functional.conv_transpose2d(x, w, b))
+    assert errors_of(lambda: convt_jit.functional.conv_transpose2d(x, w, b)) == want
+
+
+@pytest.mark.parametrize("stateless", ["torch.nn.utils.stateless", "torch.func"])
+def test_functional_call(stateless, device):
+    call = getattr(pytest.importorskip(stateless), "functional_call")
+    ours, theirs = pair(2, 4, 3, 3, device=device)
+    x = torch.randn(1, 4, 5, 5, device=device)
+    for mode in (torch.no_grad, torch.inference_mode, torch.enable_grad):
+        with mode():
+            for factor in (1, 2, -1):
+                for names in (("weight",), ("bias",), ("weight", "bias")):
+                    other = {name: getattr(theirs, name).detach() * factor for name in names}
+                    assert_close(call(ours, other, (x,)), call(theirs, other, (x,)).double(), torch.float32)
