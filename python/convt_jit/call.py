@@ -23,6 +23,11 @@ def is_capturing() -> bool:
     return _capturing is not None and _capturing()
 
 
+def hold_captured(thing: Any) -> None:
+    """Keeps what a graph that is being captured will use."""
+    _captured.add(thing)
+
+
 def _nothing_made(weight: Tensor) -> Any:
     return None
 

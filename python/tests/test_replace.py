@@ -233,3 +233,101 @@ def test_prepare(device):
 def test_prepare_without_kernels():
     made, = convt_jit.prepare(convt_jit.nn.ConvTranspose2d(2, 2, 3), (1, 2, 3, 3))
     assert made.why_not == "cpu tensors are PyTorch's" and not made.family
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("context", [torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize("counted", [True, False])
+def test_folding_follows_training(counted, context, constant, device):
+    """F.batch_norm changes running statistics without PyTorch's count of changes."""
+    model, x = folded(device)
+    model[0].constant_weights = model[6].constant_weights = constant
+    for norm in (model[1], model[7]):
+        norm.num_batches_tracked = norm.num_batches_tracked if counted else None
+    for momentum in (0.1, 0.7, None) if counted else (0.1, 0.7):
+        model[1].momentum = momentum
+        with context():
+            for _ in range(2):
+                assert rel_l2(model(x), exact(model, x)) < 1e-5
+        with torch.no_grad():
+            model.train()(x * 3 + 1)
+        model.eval()
+        with context():
+            assert rel_l2(model(x), exact(model, x)) < 1e-5
+            model[1].running_var.data = torch.rand_like(model[1].running_var)
+            assert rel_l2(model(x), exact(model, x)) < 1e-5
+
+
+def test_classes_that_derive_from_ours_keep_their_forward(device):
+    class Twice(convt_jit.nn.ConvTranspose2d):
+        def forward(self, x, output_size=None):
+            return super().forward(x, output_size) * 2
+
+    for inner in (Twice(4, 3, 3), nn.Sequential(nn.ConvTranspose2d(4, 3, 3), nn.ReLU(), Twice(3, 3, 3))):
+        model = nn.Sequential(*([inner] if type(inner) is Twice else inner), nn.ReLU()).to(device).eval()
+        x = torch.randn(1, 4, 5, 5, device=device)
+        want = exact(model, x)
+        convt_jit.replace(model, fold=True)
+        with torch.no_grad():
+            assert_close(model(x), want)
+
+
+@pytest.mark.parametrize("stateless", ["torch.nn.utils.stateless", "torch.func"])
+def test_folding_and_functional_call(stateless, device):
+    call = getattr(pytest.importorskip(stateless), "functional_call")
+    model, x = folded(device)
+    theirs = convt_jit.restore(copy.deepcopy(model))
+    for context in (torch.no_grad, torch.inference_mode):
+        for factor in (1, 2, 3):
+            for names in (("0.weight",), ("1.running_mean",), ("1.running_var", "1.weight"), ("0.bias", "7.bias")):
+                other = {name: theirs.state_dict()[name] * factor for name in names}
+                with context():
+                    assert rel_l2(call(model, other, (x,)), call(theirs, other, (x,))) < 1e-5
+
+
+def both(layers, x):
+    """What PyTorch and what a folded model do, as results or errors."""
+    found = []
+    for fold in (False, True):
+        model = nn.Sequential(*copy.deepcopy(layers)).to(x.device).eval()
+        try:
+            with torch.no_grad():
+                found.append((convt_jit.replace(model, fold=True) if fold else model)(x))
+        except Exception as error:
+            found.append((type(error), str(error)))
+    return found
+
+
+def test_folding_without_a_batch_axis(device):
+    """(C, H, W) is no input of BatchNorm2d, and (C, L) is (N, C) to BatchNorm1d."""
+    want, got = both([nn.ConvTranspose2d(4, 3, 3), nn.BatchNorm2d(3)], torch.randn(4, 5, 5, device=device))
+    assert want == got and want[0] is ValueError
+    norm = normalised(nn.Sequential(nn.BatchNorm1d(3)))[0]
+    want, got = both([nn.ConvTranspose1d(4, 3, 2), norm], torch.randn(4, 2, device=device))
+    assert_close(got, want.double(), torch.float32)
+    want, got = both([nn.ConvTranspose1d(4, 3, 2), norm], torch.randn(4, 5, device=device))
+    assert want == got and want[0] is RuntimeError
+
+
+def changed(module, **attributes):
+    for name, value in attributes.items():
+        setattr(module, name, value)
+    return module
+
+
+@pytest.mark.parametrize("layer", [
+    nn.BatchNorm2d(5), nn.BatchNorm2d(1), changed(nn.BatchNorm2d(3), running_var=None), nn.BatchNorm2d(3).double(),
+    changed(nn.BatchNorm2d(3), running_mean=torch.zeros(3).double()), changed(nn.ReLU6(), max_val=0.5),
+    changed(nn.LeakyReLU(), negative_slope="a"), changed(nn.LeakyReLU(), negative_slope=None)],
+    ids=lambda layer: type(layer).__name__)
+def test_what_pytorch_would_not_take_is_not_folded(layer, device):
+    want, got = both([nn.ConvTranspose2d(4, 3, 3), layer], torch.randn(1, 4, 5, 5, device=device))
+    if isinstance(want, torch.Tensor):
+        assert isinstance(layer, nn.ReLU6) and got.max() <= 0.5
+    else:
+        assert got == want
+
+
+def test_folded_models_can_be_scripted(device):
+    model, x = folded(device)
+    assert rel_l2(torch.jit.script(model)(x), exact(model, x)) < 1e-5
