@@ -34,7 +34,9 @@ def prepare(module: torch.nn.Module, input_shape: Sequence[int], *, dtype: Optio
     packs the weights now, so that a graph holds no packing and keeps the weights as they are.
     Returns what was made, an entry for each module.
     """
-    parameter = next(module.parameters())
+    parameter = next(module.parameters(), None)
+    if parameter is None:
+        raise ValueError(f"module is {module!r}; allowed: a transposed convolution or a model with some")
     x = torch.zeros(tuple(input_shape), dtype=dtype or parameter.dtype, device=parameter.device)
     x = x.contiguous(memory_format=memory_format)
     made: Dict[str, Prepared] = {}

@@ -2,6 +2,7 @@
 from typing import Any, Optional
 
 import torch
+from torch.nn.utils import parametrize
 
 from . import nn
 from .folding import FoldedSequential
@@ -13,8 +14,10 @@ _THEIRS = {ours: theirs for theirs, ours in _OURS.items()}
 
 
 def _parametrized_base(kind: type) -> Optional[type]:
-    """The class below one that torch.nn.utils.parametrize made."""
-    return kind.__bases__[0] if kind.__name__ == f"Parametrized{kind.__bases__[0].__name__}" else None
+    """The class below one that torch.nn.utils.parametrize made; somebody's own may have the like name."""
+    base = kind.__bases__[0]
+    made = kind.__module__ == parametrize.__name__ and kind.__name__ == f"Parametrized{base.__name__}"
+    return base if made else None
 
 
 def _counterpart(kind: type, table: Any) -> Optional[type]:

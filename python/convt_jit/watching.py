@@ -71,5 +71,6 @@ def moved(inputs: Any, device: Any) -> Any:
     if isinstance(inputs, dict):
         return {name: moved(value, device) for name, value in inputs.items()}
     if isinstance(inputs, (tuple, list)):
-        return tuple(moved(value, device) for value in inputs)
+        values = [moved(value, device) for value in inputs]
+        return type(inputs)(*values) if hasattr(inputs, "_fields") else type(inputs)(values)  # a namedtuple has fields
     return inputs

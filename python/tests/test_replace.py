@@ -331,3 +331,24 @@ def test_what_pytorch_would_not_take_is_not_folded(layer, device):
 def test_folded_models_can_be_scripted(device):
     model, x = folded(device)
     assert rel_l2(torch.jit.script(model)(x), exact(model, x)) < 1e-5
+
+
+def test_prepare_names_what_it_takes():
+    with pytest.raises(ValueError, match=r"module is ReLU\(\); allowed: "):
+        convt_jit.prepare(nn.ReLU(), (1, 2, 3, 3))
+
+
+class ParametrizedConvTranspose2d(nn.ConvTranspose2d):
+    """Named as those that torch.nn.utils.parametrize makes."""
+
+    def forward(self, x, output_size=None):
+        return super().forward(x, output_size) + 1
+
+
+def test_a_name_makes_no_parametrization(device):
+    model = nn.Sequential(ParametrizedConvTranspose2d(2, 2, 3)).to(device)
+    x = torch.randn(1, 2, 3, 3, device=device)
+    want = exact(model, x)
+    assert type(convt_jit.replace(model)[0]) is ParametrizedConvTranspose2d
+    with torch.no_grad():
+        assert_close(model(x), want, torch.float32)

@@ -1,4 +1,5 @@
 """Kernels of a model compiled ahead, from shapes alone."""
+import collections
 import copy
 import pathlib
 import sys
@@ -98,6 +99,21 @@ def test_models_that_fail_say_why():
             convt_jit.warmup(nn.ConvTranspose1d(2, 2, 3), torch.randn(1, 2, 9))
     with pytest.raises(convt_jit.Error, match="sm_"):
         convt_jit.warmup(nn.ConvTranspose1d(2, 2, 3), torch.randn(1, 2, 9), ["gfx90a"])
+
+
+def test_inputs_keep_their_types():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.up = nn.ConvTranspose1d(2, 2, 3)
+
+        def forward(self, pair, more):
+            assert type(more) is list
+            return self.up(pair.x + more[0])
+
+    Pair = collections.namedtuple("Pair", "x y")
+    x = torch.randn(1, 2, 9)
+    assert texts(Net(), (Pair(x, 1), [x]), tf32=False) == ["n1 c2 o2 k3 bias f32 in9"]
 
 
 @compiles
