@@ -8,7 +8,7 @@ from . import op
 from .dispatch import autocast_dtype, cast
 from .fallback import apply_epilogue, torch_conv_transpose
 from .problem import Arguments
-from .support import DTYPES, serves_device
+from .support import DTYPES, serves_device, serves_epilogue
 
 
 def _fits(input: Tensor, weight: Tensor, bias: Optional[Tensor], rank: int) -> bool:
@@ -33,7 +33,8 @@ def call(input: Tensor, weight: Tensor, bias: Optional[Tensor], arguments: Argum
         if fits:
             return op.call(input, weight, bias, arguments)
         return torch_conv_transpose(input, weight, bias, arguments)
-    if fits and not torch.is_grad_enabled():
+    if fits and not torch.is_grad_enabled() and serves_epilogue(input, weight, arguments, channel_scale, channel_shift,
+                                                                residual):
         return op.call_fused(input, weight, bias, arguments, channel_scale, channel_shift, residual)
     y = op.call(input, weight, bias, arguments) if fits else torch_conv_transpose(input, weight, bias, arguments)
     return apply_epilogue(y, arguments.epilogue, channel_scale, channel_shift, residual, arguments.rank)

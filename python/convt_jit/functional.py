@@ -6,10 +6,11 @@ from torch import Tensor
 
 from . import compiled, dispatch
 from .epilogue import Epilogue, make_epilogue
-from .fallback import apply_epilogue
-from .interception import is_compiling
+from .fallback import apply_epilogue, torch_conv_transpose
+from .interception import is_compiling, is_plain
 from .kernels import Kernels
 from .problem import Arguments, make_arguments
+from .support import serves_epilogue
 
 _Ints = Union[int, Sequence[int]]
 _Bounds = Optional[Tuple[Optional[float], Optional[float]]]
@@ -83,6 +84,9 @@ def _conv_transpose(rank: int, input: Tensor, weight: Tensor, bias: Optional[Ten
         if is_compiling():
             return compiled.call(input, weight, bias, arguments)
         return dispatch.call(_kernels, input, weight, bias, arguments, remember=False)
+    for name, tensor in (("channel_scale", channel_scale), ("channel_shift", channel_shift), ("residual", residual)):
+        if not (tensor is None or isinstance(tensor, Tensor)):
+            raise TypeError(f"{name} is {tensor!r}; allowed: a tensor or None")
     affine = channel_scale is not None or channel_shift is not None
     epilogue = make_epilogue(activation, negative_slope, scale, affine, residual is not None, clamp)
     arguments = arguments._replace(epilogue=epilogue)
@@ -95,6 +99,8 @@ def fused(kernels: Kernels, input: Tensor, weight: Tensor, bias: Optional[Tensor
     """A call with an epilogue: in one kernel where no gradient is wanted, else step by step."""
     epilogue: Epilogue = arguments.epilogue
     if epilogue.affine:
+        if not isinstance(weight, Tensor) or weight.dim() != arguments.rank + 2:  # PyTorch has the error
+            return torch_conv_transpose(input, weight, bias, arguments)
         channel_scale, channel_shift = _per_channel(weight, arguments.groups, channel_scale, channel_shift)
     if is_compiling():
         return compiled.call(input, weight, bias, arguments, channel_scale, channel_shift, residual, True)
@@ -102,11 +108,9 @@ def fused(kernels: Kernels, input: Tensor, weight: Tensor, bias: Optional[Tensor
     bare = arguments._replace(epilogue=Epilogue())
     wants_grad = torch.is_grad_enabled() and any(t.requires_grad for t in (input, weight, bias, *extra)
                                                  if t is not None)
-    alike = residual is None or (type(residual) is Tensor and residual.dtype == input.dtype
-                                 and residual.device == input.device and not residual.is_neg())
-    if (wants_grad or not alike or not dispatch.is_ours(input, weight, bias)
+    if (wants_grad or not all(is_plain(t) for t in extra) or not dispatch.is_ours(input, weight, bias)
             or dispatch.autocast_dtype(input.is_cuda) is not None
-            or not _same_shape(input, weight, arguments, residual)):
+            or not serves_epilogue(input, weight, arguments, channel_scale, channel_shift, residual)):
         y = dispatch.call(kernels, input, weight, bias, bare, constant, remember)
         return apply_epilogue(y, epilogue, channel_scale, channel_shift, residual, arguments.rank)
     return dispatch.run_fused(kernels, input, weight, bias, arguments, channel_scale, channel_shift, residual, constant,
@@ -116,6 +120,8 @@ def fused(kernels: Kernels, input: Tensor, weight: Tensor, bias: Optional[Tensor
 def _per_channel(weight: Tensor, groups: int, scale: Optional[Tensor], shift: Optional[Tensor]) -> Any:
     channels = weight.shape[1] * groups
     for name, tensor in (("channel_scale", scale), ("channel_shift", shift)):
+        if tensor is not None and tensor.is_complex():
+            raise ValueError(f"{name} is {str(tensor.dtype).replace('torch.', '')}; allowed: real numbers")
         if tensor is not None and tensor.numel() != channels:
             raise ValueError(f"{name} has {tensor.numel()} elements; allowed: one for each of the {channels} output "
                              "channels")
@@ -123,14 +129,4 @@ def _per_channel(weight: Tensor, groups: int, scale: Optional[Tensor], shift: Op
         scale = torch.ones(channels, dtype=torch.float32, device=weight.device)
     if shift is None:
         shift = torch.zeros(channels, dtype=torch.float32, device=weight.device)
-    return tuple(t.to(torch.float32).reshape(-1).contiguous() for t in (scale, shift))
-
-
-def _same_shape(input: Tensor, weight: Tensor, arguments: Arguments, residual: Optional[Tensor]) -> bool:
-    """Whether the residual is of the result's very shape; one that broadcasts is PyTorch's to add."""
-    if residual is None:
-        return True
-    from .problem import describe
-
-    problem = describe(input.shape, input.stride(), weight.shape, weight.stride(), False, "f32", arguments)
-    return problem is not None and tuple(residual.shape) == problem.out_shape
+    return tuple(t.to(torch.float32).reshape(-1).contiguous().resolve_neg() for t in (scale, shift))

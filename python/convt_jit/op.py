@@ -1,6 +1,6 @@
 """torch.ops.convt_jit: what torch.compile and torch.export see of a call. Needs PyTorch 2.4; without it graphs break
 nowhere either, as PyTorch's own operation is taken there."""
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence
 
 import torch
 from torch import Tensor
@@ -11,20 +11,14 @@ from .epilogue import Epilogue
 from .fallback import apply_epilogue
 from .kernels import Kernels
 from .layout import wants_channels_last
-from .problem import Arguments, output_sizes
+from .problem import Arguments, output_shape
+from .support import serves_epilogue
 
 _SIZES = "SymInt[] stride, SymInt[] padding, SymInt[] output_padding, int groups, SymInt[] dilation"
 _EPILOGUE = ("str activation, float negative_slope, float? scale, float? clamp_low, float? clamp_high, "
              "Tensor? channel_scale, Tensor? channel_shift, Tensor? residual")
 _kernels = Kernels()
 library: Any = None  #: torch.library.Library where the operators are there
-
-
-def _output_shape(input: Tensor, weight: Tensor, arguments: Arguments) -> Tuple[Any, ...]:
-    rank = arguments.rank
-    sizes = output_sizes(input.shape[-rank:], weight.shape[2:], arguments)
-    channels = weight.shape[1] * arguments.groups
-    return (channels, *sizes) if input.dim() == rank + 1 else (input.shape[0], channels, *sizes)
 
 
 def _format(input: Tensor, weight: Tensor, arguments: Arguments) -> torch.memory_format:
@@ -59,7 +53,7 @@ def _run(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int
 def _fake(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: Any, padding: Any, output_padding: Any,
           groups: int, dilation: Any) -> Tensor:
     arguments = _arguments(weight, stride, padding, output_padding, groups, dilation)
-    return torch.empty(_output_shape(input, weight, arguments), dtype=input.dtype, device=input.device,
+    return torch.empty(output_shape(input.shape, weight.shape, arguments), dtype=input.dtype, device=input.device,
                        memory_format=_format(input, weight, arguments))
 
 
@@ -76,7 +70,8 @@ def _run_fused(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: Li
                residual: Optional[Tensor]) -> Tensor:
     epilogue = _epilogue(activation, negative_slope, scale, clamp_low, clamp_high, channel_scale, residual)
     arguments = _arguments(weight, stride, padding, output_padding, groups, dilation, epilogue)
-    if dispatch.is_ours(input, weight, bias):
+    if dispatch.is_ours(input, weight, bias) and serves_epilogue(input, weight, arguments, channel_scale, channel_shift,
+                                                                 residual):
         y = dispatch.run_fused(_kernels, input, weight, bias, arguments, channel_scale, channel_shift, residual,
                                remember=False)
     else:

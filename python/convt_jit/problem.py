@@ -73,6 +73,14 @@ def output_sizes(input: Sequence[int], kernel: Sequence[int], arguments: Argumen
                                               arguments.output_padding, arguments.dilation))
 
 
+def output_shape(x_shape: Sequence[int], w_shape: Sequence[int], arguments: Arguments) -> Tuple[int, ...]:
+    """Of a call whose tensors have as many axes as they should."""
+    rank = arguments.rank
+    sizes = output_sizes(x_shape[-rank:], w_shape[2:], arguments)
+    channels = w_shape[1] * arguments.groups
+    return (channels, *sizes) if len(x_shape) == rank + 1 else (x_shape[0], channels, *sizes)
+
+
 def _word(letter: str, values: Sequence[int], default: int) -> str:
     return "" if all(v == default for v in values) else f" {letter}{'x'.join(map(str, values))}"
 

@@ -120,3 +120,22 @@ def test_modes_see_pytorchs_call():
     with convt_jit.backend("sim"), FlopCounterMode(display=False) as counter:
         layer(x)
     assert counter.get_total_flops() == 2 * 9 * 4 * 4 * 9
+
+
+def test_a_residual_that_broadcasts_is_pytorchs(device):
+    x, w = torch.randn(1, 4, 3, 3, device=device), torch.randn(4, 4, 3, 3, device=device)
+    residual = torch.randn(1, 4, 1, 1, device=device)
+    run = lambda x, w, r: convt_jit.functional.conv_transpose2d(x, w, residual=r)  # noqa: E731
+    compiled = torch.compile(run, fullgraph=True, backend="aot_eager")
+    want = torch.nn.functional.conv_transpose2d(x, w) + residual
+    with torch.no_grad():
+        assert_close(compiled(x, w, residual), want.double(), torch.float32)
+
+
+def test_attributes_of_one_element(device):
+    layer = convt_jit.nn.ConvTranspose2d(4, 3, 3, stride=(2,)).to(device)
+    x = torch.randn(1, 4, 3, 3, device=device)
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    with torch.no_grad(), launches() as count:
+        assert_close(compiled(x), layer(x).double(), torch.float32)
+    assert count[0] == 2

@@ -120,3 +120,40 @@ def test_errors(device):
         call(t, "elu")
     with pytest.raises(RuntimeError):
         call(t, None, residual=t["residual"][:, :, :3])
+
+
+def test_arguments_are_named(device):
+    t = tensors(device)
+    for changes, error, message in (
+            (dict(clamp=5), ValueError, "clamp is 5; allowed: "), (dict(clamp=(1, 2, 3)), ValueError, "clamp is \\(1, 2"),
+            (dict(clamp=("a", None)), ValueError, "clamp is 'a'"), (dict(scale="2"), ValueError, "scale is '2'; allowed"),
+            (dict(scale=10**400), ValueError, "scale is 1000"), (dict(scale=[1]), ValueError, "scale is \\[1\\]"),
+            (dict(activation="leaky_relu", negative_slope=None), ValueError, "negative_slope is None"),
+            (dict(residual=1.0), TypeError, "residual is 1.0; allowed: a tensor"),
+            (dict(channel_scale=[1.0] * 6), TypeError, "channel_scale is \\[1.0"),
+            (dict(channel_shift=t["shift"] * 1j), ValueError, "channel_shift is complex64; allowed: real")):
+        with pytest.raises(error, match=message):
+            call(t, **{"activation": "relu", **changes})
+
+
+def test_tensors_that_a_kernel_cannot_read(device):
+    """Neg bits and sparse tensors are PyTorch's to read; what is on another device is an error, as with PyTorch."""
+    t = tensors(device)
+    conj = torch.randn(6, dtype=torch.complex64, device=device).conj().imag
+    for name in ("scale", "shift", "residual", "b"):
+        u = {**t, name: torch._neg_view(t[name])}
+        with torch.no_grad():
+            assert rel_l2(call(u, "relu"), exact(u, "relu")) < 2e-6, name
+    u = {**t, "scale": conj, "shift": torch.nn.Parameter(t["shift"].double())}
+    with torch.no_grad():
+        assert rel_l2(call(u, "relu"), exact(u, "relu")) < 2e-6
+        y = call({**t, "residual": t["residual"].to_sparse()}, "relu")
+    assert rel_l2(y, exact(t, "relu")) < 2e-6
+    for elsewhere in ["meta"] + ["cpu"] * (device != "cpu"):
+        for name in ("scale", "shift", "residual"):
+            with torch.no_grad(), launches() as count:
+                try:
+                    y = call({**t, name: t[name].to(elsewhere)}, "relu")
+                except RuntimeError:
+                    continue
+            assert y.device.type == "meta" and count[0] == 1, name  # an older PyTorch mixes meta and CPU

@@ -344,6 +344,7 @@ def test_a_weight_without_axes(device):
     x, w, b = torch.randn(1, 4, 5, 5, device=device), torch.tensor(1.0, device=device), torch.randn(3, device=device)
     want = errors_of(lambda: nn.functional.conv_transpose2d(x, w, b))
     assert errors_of(lambda: convt_jit.functional.conv_transpose2d(x, w, b)) == want
+    assert errors_of(lambda: convt_jit.functional.conv_transpose2d(x, w, b, channel_scale=b)) == want
 
 
 @pytest.mark.parametrize("stateless", ["torch.nn.utils.stateless", "torch.func"])
