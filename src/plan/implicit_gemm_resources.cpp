@@ -109,7 +109,7 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
         return fmt::format("a thread holds {} pieces of the next chunk, allowed: up to {}", held, kMostHeld);
     r.registers = 4 * fragments * (h.used + (t.join > 0 ? 1 : 0)) +
                   (layer.split ? 2 : 1) * (4 * r.warp_m * together + 2 * r.warp_n / (r.shares_rows ? r.warp_rows : 1)) +
-                  8 * held + (layer.split ? 68 : 48);
+                  8 * held + (layer.split ? 68 : 48) + (r.shares_rows ? 12 : 0);
     return {};
 }
 
