@@ -73,6 +73,9 @@ bool has_bias(const Node& node, std::int64_t channels) {
     if (bias != nullptr && bias->shape &&
         (bias->shape->size() != 1 || bias->shape->front().value.value_or(channels) != channels))
         throw LayerError("the shape of B", to_string(*bias->shape), std::to_string(channels));
+    const Fact* const w = node.input(1);
+    if (bias != nullptr && w != nullptr && bias->type != 0 && w->type != 0 && bias->type != w->type)
+        throw LayerError("the type of B", type_name(bias->type), type_name(w->type) + ", as W has it");
     return true;
 }
 

@@ -69,6 +69,12 @@ Descriptor open_data(const std::string& folder, const std::string& location, std
     return file;
 }
 
+// A message ends at a NUL.
+std::string shown(std::string text) {
+    for (std::size_t at = 0; (at = text.find('\0', at)) != std::string::npos; at += 2) text.replace(at, 1, "\\0");
+    return text;
+}
+
 }  // namespace
 
 void check_location(const std::string& location) {
@@ -76,7 +82,7 @@ void check_location(const std::string& location) {
     const bool has_nul = location.find('\0') != std::string::npos;
     const bool climbs = std::any_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; });
     if (location.empty() || has_nul || climbs || path.is_absolute() || !path.has_filename())
-        throw LayerError("external_data.location", fmt::format("\"{}\"", location.substr(0, 200)),
+        throw LayerError("external_data.location", fmt::format("\"{}\"", shown(location.substr(0, 200))),
                          "a file in the model's folder, by a relative path without \"..\"");
 }
 

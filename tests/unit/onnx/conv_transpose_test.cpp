@@ -119,6 +119,18 @@ TEST(ConvTranspose, Types) {
     EXPECT_EQ(typed(TensorProto::FLOAT, TensorProto::FLOAT16),
               "failed: the type of W is FLOAT16; allowed: FLOAT, as X has it");
     EXPECT_THAT(typed(99, 99), HasSubstr("type 99"));
+    for (const auto& [type, wrong] :
+         {std::pair{TensorProto::FLOAT, ""}, {TensorProto::FLOAT16, "FLOAT16"}, {TensorProto::INT64, "INT64"}}) {
+        ModelProto model = one_node({1, 4, 5, 6}, {4, 3, 3, 3});
+        node_named(model, "up").add_input("b");
+        add_weights(*model.mutable_graph(), "b", {3});
+        model.mutable_graph()->mutable_initializer(1)->set_data_type(type);
+        const std::string text = layer_text(model);
+        if (*wrong == 0)
+            EXPECT_EQ(text, "n1 c4 o3 in5x6 k3x3 bias f32");
+        else
+            EXPECT_EQ(text, std::string("failed: the type of B is ") + wrong + "; allowed: FLOAT, as W has it");
+    }
 }
 
 TEST(ConvTranspose, UnknownSizesAreNamed) {
