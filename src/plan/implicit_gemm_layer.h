@@ -9,6 +9,10 @@
 
 namespace convt_jit {
 
+// Tensor cores cut their sums off, which shortens one by some 4e-8 a step: so many steps at most may be added up before
+// they join an f32 total.
+constexpr int kMostSplitJoin = 8;
+
 // The parts of a layer that the resources of all its tiles follow from.
 struct ImplicitGemmLayer {
     std::string refusal;  // why no tile can serve the layer; nothing else is set then

@@ -27,6 +27,9 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
         if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);
     if (t.warp_rows > 4096) return fmt::format("warp_rows is {}, allowed: 0 to 4096", t.warp_rows);
     if (t.join > 4096) return fmt::format("join is {}, allowed: 0 to 4096", t.join);
+    if (layer.split && (t.join < 1 || t.join > kMostSplitJoin))
+        return fmt::format("join is {}, allowed: 1 to {} in ieee, since tensor cores cut long sums off", t.join,
+                           kMostSplitJoin);
     if (t.order > ImplicitGemmTile::kPlanes) return fmt::format("order is {}, allowed: 0 and 1", t.order);
     if (std::int64_t{t.warps_m} * t.warps_n > 32) return "a block has more than 32 warps";
     const auto divides = [](std::int64_t whole, std::int64_t part, const char* what) {

@@ -65,6 +65,9 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     for (const int n : {t.positions[0], t.positions[1], t.groups_m, t.groups_n, t.teams, t.loaders, t.chunk, t.stages,
                         t.join, t.min_blocks, t.processors})
         if (n < 1 || n > 4096) return fmt::format("a tile parameter is {}, allowed: 1 to 4096", n);
+    if (layer.split && t.join > kMostSplitJoin)
+        return fmt::format("join is {}, allowed: 1 to {} in ieee, since tensor cores cut long sums off", t.join,
+                           kMostSplitJoin);
     // A stage is given back when the next chunk's products are under way.
     if (t.stages < 2) return fmt::format("stages is {}, allowed: 2 to 4096", t.stages);
     if (t.images < 1 || t.images > 64 || t.positions[0] % t.images != 0)

@@ -113,6 +113,9 @@ TEST(ImplicitGemm, RefusalsSayWhy) {
     EXPECT_EQ(with("c64 o64 k3x3",
                    "implicit_gemm positions=8x16 block_channels=64 warps_m=2 warps_n=2 chunk=8 stages=2 warp_rows=3"),
               "warp_rows is 3, allowed: 0, 4, 8");
+    EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm join=0"),
+              "join is 0, allowed: 1 to 8 in ieee, since tensor cores cut long sums off");
+    EXPECT_EQ(with("c64 o64 k3x3 tf32", "implicit_gemm join=0"), "accepted");
     EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm stages=1"), "a ring needs two stages");
     EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm chunk=16 stages=2 split=5"),
               "split is 5, and there are no more than 4 chunks to share");
