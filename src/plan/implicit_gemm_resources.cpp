@@ -1,5 +1,6 @@
 #include "plan/implicit_gemm_resources.h"
 
+#include "plan/divisibility.h"
 #include "plan/rounding.h"
 
 #include <fmt/format.h>
@@ -32,14 +33,13 @@ std::string implicit_gemm_resources(const ImplicitGemmLayer& layer, const Implic
                            kMostSplitJoin);
     if (t.order > ImplicitGemmTile::kPlanes) return fmt::format("order is {}, allowed: 0 and 1", t.order);
     if (std::int64_t{t.warps_m} * t.warps_n > 32) return "a block has more than 32 warps";
-    const auto divides = [](std::int64_t whole, std::int64_t part, const char* what) {
-        return whole % part == 0 ? std::string() : fmt::format("{} {} does not divide by {}", what, whole, part);
-    };
     const std::int64_t row_tiles = t.positions[1] / 8, tiles = row_tiles * t.positions[0];
     for (const std::string& why :
-         {divides(t.positions[1], 8, "positions (width)"), divides(t.block_channels, 16 * t.warps_m, "block_channels"),
-          divides(tiles, t.warps_n, "the number of 8 positions,"),
-          t.chunk == 4 * layer.word_channels() ? std::string() : divides(t.chunk, 8 * layer.word_channels(), "chunk")})
+         {multiple_refusal("positions (width)", t.positions[1], 8),
+          multiple_refusal("block_channels", t.block_channels, std::int64_t{16} * t.warps_m),
+          divisor_refusal("warps_n", t.warps_n, tiles, "times 8 positions"),
+          t.chunk == 4 * layer.word_channels() ? std::string()
+                                               : multiple_refusal("chunk", t.chunk, 8 * layer.word_channels())})
         if (!why.empty()) return why;
     if (layer.fold > t.block_channels)
         return fmt::format("fold makes {} rows of a channel, more than block_channels, {}", layer.fold,

@@ -1,5 +1,6 @@
 #include "plan/implicit_gemm_sm90_resources.h"
 
+#include "plan/divisibility.h"
 #include "plan/rounding.h"
 
 #include <fmt/format.h>
@@ -87,15 +88,12 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     if (t.storers > 0 && layer.residual) return "storers do not add a residual";
     if (t.storers > 0 && t.teams > 1) return "teams take turns so that one stores: they need no storers";
     if (t.groups_m * t.groups_n * t.teams > 4) return "more than 4 warpgroups multiply";
-    const auto divides = [](std::int64_t whole, std::int64_t part, const char* what) {
-        return whole % part == 0 ? std::string() : fmt::format("{} {} does not divide by {}", what, whole, part);
-    };
     if (t.loaders > 2) return "more than 2 warpgroups load";
     const std::int64_t row_tiles = t.positions[1] / 8, tiles = row_tiles * t.positions[0];
     const int cell = 16 / layer.element_bytes;
-    for (const std::string& why :
-         {divides(t.positions[1], 8, "positions (width)"), divides(tiles, t.groups_n, "the number of 8 positions,"),
-          divides(t.chunk, 2 * cell, "chunk")})
+    for (const std::string& why : {multiple_refusal("positions (width)", t.positions[1], 8),
+                                   divisor_refusal("groups_n", t.groups_n, tiles, "times 8 positions"),
+                                   multiple_refusal("chunk", t.chunk, 2 * cell)})
         if (!why.empty()) return why;
     const std::int64_t own = tiles / t.groups_n;
     const std::int64_t run = row_tiles == 1 || own < row_tiles ? own : row_tiles;

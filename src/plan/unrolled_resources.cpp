@@ -1,5 +1,6 @@
 #include "plan/unrolled_resources.h"
 
+#include "plan/divisibility.h"
 #include "plan/rounding.h"
 
 #include <fmt/format.h>
@@ -60,14 +61,12 @@ std::string unrolled_resources(const UnrolledLayer& layer, const UnrolledTile& t
     if (t.store_width > vector || vector % t.store_width != 0)
         return fmt::format("store_width is {}, allowed: powers of two up to {}", t.store_width, vector);
     if (t.rows * t.columns > 64 || t.channels > 64) return "a thread has more than 64 positions or channels";
-    const auto divides = [](int whole, int part, const char* what) {
-        return whole % part == 0 ? std::string() : fmt::format("{} {} does not divide by {}", what, whole, part);
-    };
     for (const std::string& why :
-         {divides(t.positions[0], t.rows, "positions (height)"),
-          divides(t.positions[1], t.columns, "positions (width)"), divides(t.positions[1], vector, "positions (width)"),
-          divides(t.block_channels, t.channels * t.channel_threads, "block_channels"),
-          divides(t.chunk, t.reduction_threads, "chunk")})
+         {multiple_refusal("positions (height)", t.positions[0], t.rows),
+          multiple_refusal("positions (width)", t.positions[1], t.columns),
+          multiple_refusal("positions (width)", t.positions[1], vector),
+          multiple_refusal("block_channels", t.block_channels, std::int64_t{t.channels} * t.channel_threads),
+          multiple_refusal("chunk", t.chunk, t.reduction_threads)})
         if (!why.empty()) return why;
 
     const bool split = t.row_phases != UnrolledTile::kTogether;

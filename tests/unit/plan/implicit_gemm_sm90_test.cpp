@@ -157,10 +157,11 @@ TEST(ImplicitGemmSm90, RefusalsSayWhy) {
     EXPECT_EQ(refusal(layer, (images + "3").c_str()), "images is 3, allowed: 1 to 64 that divide positions (height) 2");
     EXPECT_EQ(refusal(layer, (with("fold", "2") + " images=2").c_str()),
               "images share no tile where a position is several steps of the stride");
-    EXPECT_EQ(refusal(layer, with("chunk", "12").c_str()), "chunk 12 does not divide by 8");
-    EXPECT_EQ(refusal(layer, with("positions", "2x100").c_str()), "positions (width) 100 does not divide by 8");
-    EXPECT_EQ(refusal("n1 c64 o64 in64x256 k3x3 f16", kFits), "chunk 8 does not divide by 16");
-    EXPECT_EQ(refusal(layer, with("positions", "1x24").c_str()), "the number of 8 positions, 3 does not divide by 2");
+    EXPECT_EQ(refusal(layer, with("chunk", "12").c_str()), "chunk is 12, allowed: multiples of 8");
+    EXPECT_EQ(refusal(layer, with("positions", "2x100").c_str()), "positions (width) is 100, allowed: multiples of 8");
+    EXPECT_EQ(refusal("n1 c64 o64 in64x256 k3x3 f16", kFits), "chunk is 8, allowed: multiples of 16");
+    EXPECT_EQ(refusal(layer, with("positions", "1x24").c_str()),
+              "groups_n is 2, allowed: divisors of the 3 times 8 positions");
     EXPECT_EQ(refusal(layer, with("positions", "3x16").c_str()),
               "a warpgroup has 3 times 8 positions of rows of 2: neither a part of a row nor whole rows");
     EXPECT_EQ(refusal(layer, with("positions", "2x512").c_str()), "a product has 512 columns, allowed: up to 256");

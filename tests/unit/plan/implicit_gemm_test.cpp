@@ -99,9 +99,10 @@ TEST(ImplicitGemm, RefusalsSayWhy) {
     EXPECT_EQ(why("c64 o64 k3x3", kTile, 90, true), "implicit_gemm multiplies weights by the zeros beyond the input");
     const auto with = [&](const char* text, const char* key) { return why(text, key); };
     EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm positions=4x32 block_channels=40 warps_m=2"),
-              "block_channels 40 does not divide by 32");
-    EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm positions=4x36"), "positions (width) 36 does not divide by 8");
-    EXPECT_EQ(with("c64 o64 k3x3 f16", "implicit_gemm positions=4x32 chunk=24"), "chunk 24 does not divide by 16");
+              "block_channels is 40, allowed: multiples of 32");
+    EXPECT_EQ(with("c64 o64 k3x3", "implicit_gemm positions=4x36"), "positions (width) is 36, allowed: multiples of 8");
+    EXPECT_EQ(with("c64 o64 k3x3 f16", "implicit_gemm positions=4x32 chunk=24"),
+              "chunk is 24, allowed: multiples of 16");
     EXPECT_EQ(with("c64 o64 k3x3 f16",
                    "implicit_gemm positions=4x32 block_channels=64 warps_m=2 warps_n=4 chunk=16 "
                    "stages=3"),
