@@ -213,7 +213,14 @@ TEST_F(Autotune, TwoTunersOfOneJournalAndOneFileOfRecords) {
 }
 
 TEST_F(Autotune, ABudgetThatIsNoTimeIsBadUsage) {
-    for (const char* budget : {"30", "0s", "soon"}) {
+    for (const char* option : {"--patience nan", "--patience 1e300", "--patience -1", "--patience 0", "--families x",
+                               "--families direct,reference", "--families ''"}) {
+        const Outcome outcome = convt(std::string("autotune ") + kLayer + " " + option + surface({}));
+        EXPECT_EQ(outcome.code, 2) << option;
+        EXPECT_THAT(outcome.err, HasSubstr(std::string(option).substr(0, std::string(option).find(' '))));
+        EXPECT_LT(outcome.err.size(), 400U);
+    }
+    for (const char* budget : {"30", "0s", "soon", "20000w", "1000000000000000000000d"}) {
         const Outcome outcome = convt(std::string("autotune ") + kLayer + " --budget " + budget + surface({}));
         EXPECT_EQ(outcome.code, 2) << budget;
         EXPECT_THAT(outcome.err, HasSubstr("--budget"));

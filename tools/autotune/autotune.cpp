@@ -102,8 +102,10 @@ int autotune(const AutotuneOptions& options) {
     }
     const std::vector<NamedLayer> layers = chosen_layers(options);
     const auto budget = parse_duration(options.budget);
-    if (!budget || *budget <= 0)
-        throw UsageError(fmt::format("--budget: \"{}\"; allowed: a time for each layer, as 30s or 2m", options.budget));
+    constexpr double kMostBudget = 365 * 86400.0;
+    if (!budget || *budget <= 0 || *budget > kMostBudget)
+        throw UsageError(fmt::format("--budget: \"{}\"; allowed: a time for each layer, as 30s or 2m, up to 365d",
+                                     options.budget.substr(0, 60)));
     if (options.cache) Place{options.cache, false}.settle();
     expect_outputs(options);
     const std::string records = records_path(options);

@@ -17,7 +17,8 @@ void AutotuneOptions::add_to(CLI::App& command) {
         .add_option("--families", families, "of these families only: direct,unrolled,implicit_gemm,implicit_gemm_sm90")
         ->delimiter(',')
         ->type_name("A,B")
-        ->check(not_empty());
+        ->check(not_empty())
+        ->check(CLI::IsMember({"direct", "unrolled", "implicit_gemm", "implicit_gemm_sm90"}));
     command.add_option("--candidates", most, "of each family, best modelled first")
         ->transform(whole_number(1, 1'000'000))
         ->capture_default_str();
@@ -33,7 +34,7 @@ void AutotuneOptions::add_to(CLI::App& command) {
     command.add_option("--jobs", jobs, "compilers at a time; default: one per processor")
         ->transform(whole_number(1, 4096));
     command.add_option("--patience", patience, "seconds after which a candidate hangs, and is killed")
-        ->check(CLI::PositiveNumber)
+        ->check(number(0.001, 86400))
         ->capture_default_str();
     command.add_option("--cache", cache, "where the winners are kept; default: where an engine would")
         ->type_name("DIR");

@@ -58,6 +58,7 @@ int bench(const BenchOptions& options) {
         expect_writable(options.json);
     }
     options.report.expect_writable({{"--layers", options.layers.file}});
+    expect_distinct({{"--json", options.json}, {options.report.option, options.report.html}});
     std::string missing;
     if (Device::cuda_count(&missing) == 0)
         throw UnsupportedError("bench needs a GPU (" + missing + "); the simulator's times say nothing");
