@@ -123,7 +123,7 @@ std::string implicit_gemm_sm90_resources(const ImplicitGemmLayer& layer, const I
     if (t.images > 1 && r.row_step > 1) return "images share no tile where a position is several steps of the stride";
     r.tile_height = ((t.positions[0] / t.images - 1) * r.row_step + reach + 1) * t.images;
     const int pair = layer.element_bytes == 2 ? 2 : 1;
-    r.tile_width = (t.positions[1] + h.high - (h.low - ((h.low % pair) + pair) % pair) + pair - 1) / pair * pair;
+    r.tile_width = round_up(t.positions[1] + h.high - (h.low - modulo(h.low, pair)), pair);
     const std::int64_t input = std::int64_t{2} * r.steps * r.parts * r.tile_height * r.tile_width * 16;
     r.weight_stage = std::int64_t{r.row_taps / r.set_row_taps} * h.taps * r.steps * r.parts * 2 * rows * 16;
     // In f64, where nothing overflows.

@@ -6,8 +6,6 @@
 #include "plan/unrolled_resources.h"
 #include "plan/workload.h"
 
-#include <cstdint>
-
 namespace convt_jit {
 
 // Clock cycles of a whole GPU, in one unit for all families that have a model.
